@@ -146,7 +146,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         (explain, _) => subject.explain(&wanted, !explain, output::color(global), &mut out)?,
     };
     out.finish()?;
-    for key in given(profile, &arguments.keys) {
+    for key in given_by_classifier(profile, &arguments.keys) {
         let node = &profile.name;
         log::print(&format_args!(
             "hierad: a classifier gives '{key}' on {node}: its class gets that, and not the data"
@@ -156,7 +156,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 /// Returns the keys of parameters that a classifier gives.
-fn given<'k>(profile: &NodeProfile, keys: &'k [String]) -> Vec<&'k String> {
+fn given_by_classifier<'k>(profile: &NodeProfile, keys: &'k [String]) -> Vec<&'k String> {
     let Some(given) = &profile.given else { return Vec::new() };
     let is_given = |key: &&String| given.iter().any(|name| *name == *root_of(&key.as_str().into()));
     keys.iter().filter(is_given).collect()
@@ -188,8 +188,8 @@ impl LookupRequest<'_> {
 }
 
 /// Puppet's words for the value in errors about its type.
-const FOUND: &str = "Found value";
-const DEFAULT: &str = "Default value";
+const FOUND_VALUE: &str = "Found value";
+const DEFAULT_VALUE: &str = "Default value";
 
 struct Subject<'a> {
     disclosure: &'a Disclosure,
@@ -206,7 +206,7 @@ impl Subject<'_> {
         for key in wanted.keys {
             match lookup.get(key, wanted.strategy.as_ref()) {
                 Outcome::Found(value) => {
-                    wanted.check(FOUND, &value).map_err(|error| failed(key, error))?;
+                    wanted.check(FOUND_VALUE, &value).map_err(|error| failed(key, error))?;
                     wanted.write(&self.disclosure.value(&value), out)?;
                     return Ok(Status::Done);
                 }
@@ -237,7 +237,7 @@ impl Subject<'_> {
             Some(engine) => engine.and_then(|engine| engine.default_value(default)),
             None => Ok(default.into()),
         };
-        let value = value.and_then(|value| wanted.check(DEFAULT, &value).map(|()| value));
+        let value = value.and_then(|value| wanted.check(DEFAULT_VALUE, &value).map(|()| value));
         let value = value.map_err(|error| failed(default, error))?;
         wanted.write(&self.disclosure.value(&value), out)?;
         Ok(Status::Done)
@@ -260,8 +260,8 @@ impl Subject<'_> {
         };
         let answer = keys.iter().find_map(|key| answer(*key));
         let checked = match (&answer, wanted.default) {
-            (Some((_, Outcome::Found(value))), _) => wanted.check(FOUND, value),
-            (None, Some(default)) => wanted.check(DEFAULT, &default.into()),
+            (Some((_, Outcome::Found(value))), _) => wanted.check(FOUND_VALUE, value),
+            (None, Some(default)) => wanted.check(DEFAULT_VALUE, &default.into()),
             _ => Ok(()),
         };
         checked.map_err(|error| failure(&keys.join(", "), &self.disclosure.error(&error)))?;
@@ -307,7 +307,7 @@ fn write_origins(key: &str, value: &Value, explained: &Step, color: bool, out: &
     }
     let contributions = contributions(explained, key);
     let mut lines = Vec::new();
-    origins(value, &ValuePath::default(), &mut |path| {
+    visit_leaves(value, &ValuePath::default(), &mut |path| {
         let from = origin(&contributions, value, path);
         lines.extend(from.map(|from| format!("  {}  {} ({})\n", path.below(key), from.place, from.level)));
     });
@@ -319,13 +319,13 @@ fn write_origins(key: &str, value: &Value, explained: &Step, color: bool, out: &
 }
 
 /// Calls `visit` for every leaf of `value`.
-fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
+fn visit_leaves(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
     match value {
         Value::Array(items) if !items.is_empty() => {
-            items.iter().enumerate().for_each(|(i, item)| origins(item, &path.child(Segment::Index(i)), visit));
+            items.iter().enumerate().for_each(|(i, item)| visit_leaves(item, &path.child(Segment::Index(i)), visit));
         }
         Value::Hash(hash) if !hash.is_empty() => {
-            hash.iter().for_each(|(k, v)| origins(v, &path.child(Segment::Key(k.clone())), visit));
+            hash.iter().for_each(|(k, v)| visit_leaves(v, &path.child(Segment::Key(k.clone())), visit));
         }
         _ => visit(path),
     }
@@ -410,9 +410,9 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     let (EnvironmentOfNodes::Declared(environment) | EnvironmentOfNodes::Fixed(environment)) =
         workspace.environment_of_nodes(branch.as_ref().map(BranchName::as_str));
     let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name, &environment)).transpose();
-    let known = |node: NodeId| fleet.profiles(&NodeSet::from_iter([node])).into_values().next();
+    let profile_of = |node: NodeId| fleet.profiles(&NodeSet::from_iter([node])).into_values().next();
     let mut profile = match (&arguments.node, fleet.len()) {
-        (Some(name), _) => match (fleet.find(name).and_then(known), &arguments.facts) {
+        (Some(name), _) => match (fleet.find(name).and_then(profile_of), &arguments.facts) {
             (Some(profile), _) => profile,
             (None, Some(_)) => read_facts(b"{}", "--node.json", name, &environment)?,
             (None, None) => return Err(unknown_node(name, &fleet)),
@@ -420,15 +420,15 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
         (None, 0) => facts("")?
             .filter(|profile| !profile.name.is_empty())
             .ok_or("name the node with --node, and give its facts with --facts FILE or --profiles")?,
-        (None, 1) => known(NodeId(0)).ok_or("the node profile cannot be read again")?,
+        (None, 1) => profile_of(NodeId(0)).ok_or("the node profile cannot be read again")?,
         (None, _) => return Err("name the node with --node".into()),
     };
-    let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
+    let given_facts = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
     // Given facts may name the node, too: its trusted facts follow from the name of its certificate.
-    if let Some(certname) = given.get("clientcert").and_then(Value::as_str) {
+    if let Some(certname) = given_facts.get("clientcert").and_then(Value::as_str) {
         Arc::make_mut(&mut profile.trusted).extend(trusted_names(certname));
     }
-    for (name, value) in given.iter() {
+    for (name, value) in given_facts.iter() {
         Arc::make_mut(&mut profile.facts).insert(name.clone(), value.clone());
     }
     if let Some(environment) = &arguments.environment {
@@ -443,8 +443,8 @@ fn facts(path: &Path, name: &str, environment: &str) -> Result<NodeProfile> {
     const TRUSTED: [&str; 4] = ["hostname", "domain", "fqdn", "clientcert"];
     let content = disk::read_named(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let profile = read_facts(&content, &path.display().to_string(), name, environment)?;
-    let given = TRUSTED.iter().filter(|fact| profile.facts.get(fact).is_some()).count();
-    if given > 0 && given < TRUSTED.len() {
+    let overridden = TRUSTED.iter().filter(|fact| profile.facts.get(fact).is_some()).count();
+    if overridden > 0 && overridden < TRUSTED.len() {
         let (facts, file) = (TRUSTED.join(","), path.display());
         return Err(format!(
             "When overriding any of the {facts} facts with {file} given via the --facts flag, they must all be overridden."
@@ -455,7 +455,7 @@ fn facts(path: &Path, name: &str, environment: &str) -> Result<NodeProfile> {
 }
 
 /// The maximum number of nodes to name in an error.
-const NAMED: usize = 5;
+const MAX_NAMED_NODES: usize = 5;
 
 pub(super) fn unknown_node(name: &str, fleet: &Fleet) -> Failure {
     if fleet.is_empty() {
@@ -465,7 +465,7 @@ pub(super) fn unknown_node(name: &str, fleet: &Fleet) -> Failure {
     let near = fleet.iter().find(|(_, known)| known.contains(name) || name.contains(&***known));
     let hint = match near {
         Some((_, near)) => format!(" among the {} there are; did you mean {near}?", fleet.len()),
-        None if fleet.len() > NAMED => format!(" among the {} there are", fleet.len()),
+        None if fleet.len() > MAX_NAMED_NODES => format!(" among the {} there are", fleet.len()),
         None => format!(", only of {}", fleet.iter().map(|(_, name)| &**name).collect::<Vec<_>>().join(", ")),
     };
     format!("there is no profile of node '{name}'{hint}").into()

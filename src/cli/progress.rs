@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::job::parted;
+use super::job::without_job_commands;
 use crate::visible::visible_lines;
 use crate::workers::{self, Stage};
 
@@ -113,7 +113,7 @@ impl Progress {
     pub(super) fn print(&self, text: &dyn Display) {
         // There is no way to report a failure to print.
         self.line.suspend(|| {
-            _ = writeln!(anstream::stderr().lock(), "{}", parted(&visible_lines(&text.to_string())));
+            _ = writeln!(anstream::stderr().lock(), "{}", without_job_commands(&visible_lines(&text.to_string())));
         });
     }
 

@@ -129,7 +129,7 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
         return Ok(());
     }
     for row in &rows {
-        writeln!(out, "{}", line(row))?;
+        writeln!(out, "{}", item_line(row))?;
     }
     for FailingWork { name, failures, error } in &failing {
         let times = if *failures == 1 { "once".to_owned() } else { format!("{failures} times") };
@@ -155,7 +155,7 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
 }
 
 /// `12  dead  main 1a2b3c4d to bot, tried 9 times: the server answers 500`
-fn line(row: &PendingItem) -> String {
+fn item_line(row: &PendingItem) -> String {
     let event = &row.job.event;
     let sink = row.sink.as_ref().map(|sink| format!(" to {sink}")).unwrap_or_default();
     let attempts = attempts(row.attempts, row.due, row.error.as_deref());

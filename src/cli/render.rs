@@ -137,18 +137,18 @@ pub(super) fn render(
 }
 
 /// The codes of blind spots that were printed before.
-const TOLD: [&str; 2] = ["profile-left-out", "refused-setting"];
+const PRINTED_EARLIER: [&str; 2] = ["profile-left-out", "refused-setting"];
 
 /// The maximum number of blind spots that are shown one by one.
-const WARNINGS: usize = 3;
+const MAX_WARNINGS: usize = 3;
 
 /// Warns of blind spots, except for left-out profiles and refused settings, which were printed when they were read.
 fn warn(progress: &Progress, spots: &[BlindSpot]) {
-    let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| !TOLD.contains(&spot.code)).collect();
-    for spot in spots.iter().take(WARNINGS) {
+    let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| !PRINTED_EARLIER.contains(&spot.code)).collect();
+    for spot in spots.iter().take(MAX_WARNINGS) {
         progress.print(&format_args!("hierad: warning: {}", visible(&spot.message)));
     }
-    if let Some(more @ 1..) = spots.len().checked_sub(WARNINGS) {
+    if let Some(more @ 1..) = spots.len().checked_sub(MAX_WARNINGS) {
         progress.print(&format_args!("hierad: warning: and {more} more; see `hierad check`"));
     }
 }

@@ -33,42 +33,42 @@ pub(super) struct Slot {
     pub(super) hook: Hook,
     pub(super) state: State,
     /// True if there is a previous hook that was put aside.
-    pub(super) has_before: bool,
+    pub(super) has_previous: bool,
     path: PathBuf,
-    before: PathBuf,
+    previous: PathBuf,
 }
 
 impl Slot {
     /// Examines a hook's file.
-    pub(super) fn look(folder: &Path, hook: Hook) -> Result<Slot> {
-        let (path, before) = (folder.join(hook.name()), folder.join(hook.before()));
+    pub(super) fn examine(folder: &Path, hook: Hook) -> Result<Slot> {
+        let (path, previous) = (folder.join(hook.name()), folder.join(hook.previous_name()));
         let state = state(&path, hook).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        Ok(Slot { hook, state, has_before: fs::symlink_metadata(&before).is_ok(), path, before })
+        Ok(Slot { hook, state, has_previous: fs::symlink_metadata(&previous).is_ok(), path, previous })
     }
 
     /// Returns the reason why the hook cannot be installed, or only with `--force`; `None` if it can.
-    pub(super) fn refusal(&self, insisting: bool) -> Option<String> {
-        let (name, path, before) = (self.hook.name(), self.path.display(), self.before.display());
+    pub(super) fn install_refusal(&self, is_forced: bool) -> Option<String> {
+        let (name, path, previous) = (self.hook.name(), self.path.display(), self.previous.display());
         match &self.state {
-            State::Changed if !insisting => Some(self.changed()),
-            State::Foreign { .. } if self.has_before && !is_same(&self.path, &self.before) => {
-                Some(format!("{path} is another hook, and cannot be put aside: there is {before} already"))
+            State::Changed if !is_forced => Some(self.changed_by_hand()),
+            State::Foreign { .. } if self.has_previous && !is_same_file(&self.path, &self.previous) => {
+                Some(format!("{path} is another hook, and cannot be put aside: there is {previous} already"))
             }
-            State::Foreign { asks_for_its_name: true } if !insisting => Some(format!(
+            State::Foreign { asks_for_its_name: true } if !is_forced => Some(format!(
                 "{path} looks at its own name, and would be called {} beside hierad's: put a line `hierad hooks run {name} \
                  \"$@\"` into it instead, or confirm with --force",
-                self.hook.before()
+                self.hook.previous_name()
             )),
             _ => None,
         }
     }
 
     /// Returns the reason why hierad's hook can be removed only with `--force`, or `None` if it needs no force.
-    pub(super) fn keeping(&self, insisting: bool) -> Option<String> {
-        (self.state == State::Changed && !insisting).then(|| self.changed())
+    pub(super) fn removal_refusal(&self, is_forced: bool) -> Option<String> {
+        (self.state == State::Changed && !is_forced).then(|| self.changed_by_hand())
     }
 
-    fn changed(&self) -> String {
+    fn changed_by_hand(&self) -> String {
         format!("{} was changed by hand, which would be lost; confirm with --force", self.path.display())
     }
 
@@ -78,8 +78,8 @@ impl Slot {
         if self.state == wanted {
             return Ok(());
         }
-        let set_aside = matches!(self.state, State::Foreign { .. }) && !self.has_before;
-        let written = if set_aside { put_aside(&self.path, &self.before) } else { Ok(()) };
+        let set_aside = matches!(self.state, State::Foreign { .. }) && !self.has_previous;
+        let written = if set_aside { put_aside(&self.path, &self.previous) } else { Ok(()) };
         let written = written.and_then(|()| write(&self.path, &self.hook.script(program)));
         written.map_err(|error| format!("cannot install {}: {error}", self.path.display()).into())
     }
@@ -88,7 +88,7 @@ impl Slot {
     pub(super) fn remove(&self) -> Result<()> {
         let removed = match self.state {
             State::Foreign { .. } => Ok(()),
-            _ if self.has_before => fs::rename(&self.before, &self.path),
+            _ if self.has_previous => fs::rename(&self.previous, &self.path),
             State::Absent => Ok(()),
             _ => fs::remove_file(&self.path),
         };
@@ -120,8 +120,8 @@ fn state(path: &Path, hook: Hook) -> io::Result<State> {
 
 /// Gives the file at `path` a second name. The first name is freed when the script replaces it, or at once if the
 /// file system has no hard links.
-fn put_aside(path: &Path, before: &Path) -> io::Result<()> {
-    fs::hard_link(path, before).or_else(|_| fs::rename(path, before))
+fn put_aside(path: &Path, previous: &Path) -> io::Result<()> {
+    fs::hard_link(path, previous).or_else(|_| fs::rename(path, previous))
 }
 
 /// Replaces the file by a script atomically.
@@ -143,13 +143,13 @@ fn is_executable(_: &Metadata) -> bool {
 
 /// Returns true if two names belong to one file. An interrupted installation leaves a hook with both names.
 #[cfg(unix)]
-fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let id = |path| fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
     id(one).is_some() && id(one) == id(other)
 }
 
 #[cfg(not(unix))]
-fn is_same(_: &Path, _: &Path) -> bool {
+fn is_same_file(_: &Path, _: &Path) -> bool {
     false
 }

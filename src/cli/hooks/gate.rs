@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use super::judged::{Mode, check};
-use super::pushed::{Push, told};
+use super::pushed::{Push, read_stdin};
 use super::{GATE, GATE_TIMEOUT, first_line, setting};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, Status};
@@ -27,7 +27,7 @@ use crate::settings::SETTINGS_FILE;
 const COMPARE: &str = "compare";
 
 /// The time limit of a comparison in seconds, unless `hierad.gateTimeout` sets another one.
-const TIMEOUT: u64 = 60;
+const DEFAULT_TIMEOUT: u64 = 60;
 
 /// The option of a push that lets it past the gate: `git push -o hierad-bypass=REASON`.
 const BYPASS: &str = "hierad-bypass=";
@@ -36,17 +36,17 @@ const BYPASS: &str = "hierad-bypass=";
 const LOG: &str = "hierad-gate.log";
 
 /// The variables that may name whoever pushes, as servers of git set them.
-const WHO: [&str; 4] = ["REMOTE_USER", "GL_USERNAME", "LOGNAME", "USER"];
+const USER_VARIABLES: [&str; 4] = ["REMOTE_USER", "GL_USERNAME", "LOGNAME", "USER"];
 
 pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
-    let lines = told()?;
+    let lines = read_stdin()?;
     if arguments.last().is_some_and(|argument| argument == COMPARE) {
         return Ok(judge(global, &lines));
     }
-    let status = limited(global, &lines)?;
-    match bypass() {
+    let status = judge_in_time(global, &lines)?;
+    match bypass_reason() {
         Some(reason) if status != Status::Done => {
-            note(global, &lines, &reason)?;
+            log_bypass(global, &lines, &reason)?;
             log::print(&format_args!("hierad: the push is let past, which is logged: {reason}"));
             Ok(Status::Done)
         }
@@ -87,9 +87,9 @@ fn settings_path(global: &Global) -> String {
 
 /// Runs the comparison with a time limit.
 #[tokio::main(flavor = "current_thread")]
-async fn limited(global: &Global, lines: &str) -> Result {
+async fn judge_in_time(global: &Global, lines: &str) -> Result {
     let seconds = match setting(global, GATE_TIMEOUT)? {
-        None => TIMEOUT,
+        None => DEFAULT_TIMEOUT,
         Some(value) => value.parse().map_err(|_| format!("{GATE_TIMEOUT} is '{value}'; expected seconds"))?,
     };
     let mut command = Command::new(std::env::current_exe()?);
@@ -122,19 +122,19 @@ async fn limited(global: &Global, lines: &str) -> Result {
 /// Says why the push is refused.
 fn refuse(global: &Global, reason: &str) -> Status {
     let options = setting(global, "receive.advertisePushOptions").ok().flatten();
-    let past = match options.as_deref().map(str::to_lowercase).as_deref() {
+    let advice = match options.as_deref().map(str::to_lowercase).as_deref() {
         Some("true" | "yes" | "on" | "1") => {
             format!("; `git push -o {BYPASS}REASON` pushes anyway, and is logged")
         }
         _ => String::new(),
     };
-    log::print(&format_args!("hierad: the push is refused, as it {reason}{past}"));
+    log::print(&format_args!("hierad: the push is refused, as it {reason}{advice}"));
     Status::Found
 }
 
 /// Returns the reason that the push gives for bypassing the gate, or `None`. Git passes options on only if
 /// `receive.advertisePushOptions` allows them.
-fn bypass() -> Option<String> {
+fn bypass_reason() -> Option<String> {
     let count: usize = std::env::var("GIT_PUSH_OPTION_COUNT").ok()?.parse().ok()?;
     let option = |at| std::env::var(format!("GIT_PUSH_OPTION_{at}")).ok();
     let reason = (0..count).filter_map(option).find_map(|option| Some(option.strip_prefix(BYPASS)?.trim().to_owned()));
@@ -150,9 +150,9 @@ fn system_user() -> String {
 }
 
 /// Logs a push that is let past. Fails if the log cannot be written.
-fn note(global: &Global, lines: &str, reason: &str) -> Result<()> {
+fn log_bypass(global: &Global, lines: &str, reason: &str) -> Result<()> {
     let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
-    let named = WHO.into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let named = USER_VARIABLES.into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     let who = named.unwrap_or_else(system_user);
     let moved: Vec<&str> = lines.lines().collect();
     let time = jiff::Timestamp::now().to_string();

@@ -56,14 +56,14 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
     let workspace = global.open()?;
     let (remote, updates) = push.updates(&workspace.repository)?;
     let remote = &remote;
-    let mut brought = Brought::default();
+    let mut effects = PushEffects::default();
     // Branches of one environment share its profiles.
     let mut groups: BTreeMap<Option<BranchName>, Vec<Step>> = BTreeMap::new();
     let (steps, unknown) = steps(&workspace.repository, remote, updates)?;
-    brought.unchecked = unknown;
+    effects.unchecked = unknown;
     for step in steps {
-        let own = workspace.settings.environment.is_of_branch();
-        groups.entry(own.then(|| step.update.branch.clone())).or_default().push(step);
+        let is_per_branch = workspace.settings.environment.is_of_branch();
+        groups.entry(is_per_branch.then(|| step.update.branch.clone())).or_default().push(step);
     }
     for (environment, steps) in groups {
         let points: BTreeSet<CommitId> = steps.iter().flat_map(|step| [step.before, step.update.new]).collect();
@@ -72,8 +72,8 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
         let pipeline = global.pipeline(&workspace, environment.as_ref(), &points, &|_| true)?;
         drop(progress);
         let left_out = pipeline.fleet.left_out().first();
-        brought.unchecked =
-            brought.unchecked.take().or_else(|| left_out.map(|error| format!("nodes are left out: {error}")));
+        effects.unchecked =
+            effects.unchecked.take().or_else(|| left_out.map(|error| format!("nodes are left out: {error}")));
         for Step { update, before } in steps {
             let progress = global.show_progress(&workspace);
             let Comparison { mut report, effective: _effective } =
@@ -82,12 +82,12 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
             let branch = BranchName::new(remote.branch(&update.branch));
             let (before, after, kind) = (Some(before), update.new, EventKind::New);
             report.event = Some(CommitEvent { branch, before, after, kind, judge: None, part: PushPart::Alone });
-            brought.add(&report);
+            effects.add(&report);
             print(&report, global)?;
         }
     }
     workspace.save();
-    Ok(brought.refusal(mode))
+    Ok(effects.refusal(mode))
 }
 
 /// Returns the sides of an update. The remote's current commit judges it; for a new branch, the remote's default
@@ -157,7 +157,7 @@ fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Resu
 
 /// The effects for which a push may be refused.
 #[derive(Default)]
-struct Brought {
+struct PushEffects {
     keys: BTreeSet<String>,
     /// The nodes on which a key fails that did not fail before.
     failing: BTreeSet<String>,
@@ -167,7 +167,7 @@ struct Brought {
     unchecked: Option<String>,
 }
 
-impl Brought {
+impl PushEffects {
     fn add(&mut self, report: &Report) {
         if report.is_unreadable.after {
             self.unchecked = report.blind_spots.first().map(|spot| spot.headline.clone());

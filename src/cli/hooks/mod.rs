@@ -156,7 +156,7 @@ fn setting(global: &Global, name: &str) -> Result<Option<String>> {
 
 fn install(global: &Global, change: &Change, gate: bool) -> Result {
     let place = Place::find(global)?;
-    place.allow(change)?;
+    place.check_shared(change)?;
     let program = std::env::current_exe()?;
     let program = program.to_str().ok_or("the path of this program cannot be written into a script")?;
     let mut hooks =
@@ -167,7 +167,7 @@ fn install(global: &Global, change: &Change, gate: bool) -> Result {
     place.refuse_generated(&hooks)?;
     let slots = place.slots(&hooks)?;
     // Install all of them, or none.
-    if let Some(refusal) = slots.iter().find_map(|slot| slot.refusal(change.force)) {
+    if let Some(refusal) = slots.iter().find_map(|slot| slot.install_refusal(change.force)) {
         return Err(refusal.into());
     }
     slots.iter().try_for_each(|slot| slot.install(program))?;
@@ -176,10 +176,10 @@ fn install(global: &Global, change: &Change, gate: bool) -> Result {
 
 fn remove(global: &Global, change: &Change) -> Result {
     let place = Place::find(global)?;
-    place.allow(change)?;
+    place.check_shared(change)?;
     let hooks = if change.hook.is_empty() { &Hook::ALL } else { change.hook.as_slice() };
     let slots = place.slots(hooks)?;
-    if let Some(refusal) = slots.iter().find_map(|slot| slot.keeping(change.force)) {
+    if let Some(refusal) = slots.iter().find_map(|slot| slot.removal_refusal(change.force)) {
         return Err(refusal.into());
     }
     slots.iter().try_for_each(Slot::remove)?;
@@ -223,7 +223,7 @@ impl Place {
     }
 
     /// Fails if a change would affect other repositories and `--shared` is missing.
-    fn allow(&self, change: &Change) -> Result<()> {
+    fn check_shared(&self, change: &Change) -> Result<()> {
         match &self.shared {
             Some(scope) if !change.shared => Err(format!(
                 "core.hooksPath is {} by git's {scope} settings, which other repositories share; confirm with --shared",
@@ -236,11 +236,13 @@ impl Place {
 
     /// Fails if the folder is husky's, which recreates it whenever the packages of the work tree are installed.
     fn refuse_generated(&self, hooks: &[Hook]) -> Result<()> {
-        let Some(own) = self.folder.parent().filter(|own| self.folder.ends_with("_") && own.ends_with(".husky")) else {
+        let Some(husky) =
+            self.folder.parent().filter(|parent| self.folder.ends_with("_") && parent.ends_with(".husky"))
+        else {
             return Ok(());
         };
         let line =
-            |hook: &Hook| format!("\n  {}: hierad hooks run {} \"$@\"", shown(&own.join(hook.name())), hook.name());
+            |hook: &Hook| format!("\n  {}: hierad hooks run {} \"$@\"", shown(&husky.join(hook.name())), hook.name());
         let lines: String = hooks.iter().map(line).collect();
         Err(format!(
             "{} is made by husky, which replaces it; put a line into husky's own files:{lines}",
@@ -250,7 +252,7 @@ impl Place {
     }
 
     fn slots(&self, hooks: &[Hook]) -> Result<Vec<Slot>> {
-        hooks.iter().map(|hook| Slot::look(&self.folder, *hook)).collect()
+        hooks.iter().map(|hook| Slot::examine(&self.folder, *hook)).collect()
     }
 
     fn show(&self, hooks: &[Hook]) -> Result {
@@ -272,7 +274,7 @@ impl Place {
                 State::Changed => ("changed", None),
                 State::Foreign { .. } => ("foreign", None),
             };
-            let before = slot.has_before.then(|| slot.hook.before());
+            let before = slot.has_previous.then(|| slot.hook.previous_name());
             json!({"name": slot.hook.name(), "state": state, "program": program, "before": before})
         };
         let hooks: Vec<_> = self.slots(&Hook::ALL)?.iter().map(hook).collect();
@@ -289,8 +291,8 @@ fn shown(path: &Path) -> String {
 
 /// Returns a description of a hook's state.
 fn state_in_words(slot: &Slot) -> String {
-    let before = slot.hook.before();
-    match (&slot.state, slot.has_before) {
+    let before = slot.hook.previous_name();
+    match (&slot.state, slot.has_previous) {
         (State::Absent, false) => "not installed".to_owned(),
         (State::Absent, true) => format!("not installed; the hook that was there is {before}"),
         (State::Installed { is_executable: false, .. }, _) => {

@@ -44,7 +44,7 @@ impl Push {
     /// Reads what git passes to `pre-push`: its arguments name the remote, and standard input has a line for each
     /// reference. Without any line, the variables of the pre-commit framework are used.
     pub(super) fn outgoing(arguments: &[OsString]) -> Result<Push> {
-        let lines = told()?;
+        let lines = read_stdin()?;
         if !lines.is_empty() {
             let remote = Remote::of_arguments(arguments);
             return Ok(Push { remote, updates: Updates::All(outgoing(&lines)?) });
@@ -97,7 +97,7 @@ impl Remote {
 }
 
 /// Returns what is on standard input. A terminal, which a hook manager has passed on, is not read.
-pub(super) fn told() -> Result<String> {
+pub(super) fn read_stdin() -> Result<String> {
     let mut lines = String::new();
     let mut input = std::io::stdin();
     if !input.is_terminal() {

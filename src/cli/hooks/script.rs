@@ -45,7 +45,7 @@ impl Hook {
     }
 
     /// Returns the new name of the previous hook, which the script runs first.
-    pub(super) fn before(self) -> String {
+    pub(super) fn previous_name(self) -> String {
         format!("{}.before-hierad", self.name())
     }
 
@@ -116,7 +116,7 @@ mod tests {
                 assert_eq!(hook.program_in(&script.replace(&quoted(program), "x y")), None, "{program}");
             }
             assert_eq!(hook.script(PROGRAM), hook.source());
-            assert!(hook.source().contains(&hook.before()), "{hook:?}");
+            assert!(hook.source().contains(&hook.previous_name()), "{hook:?}");
             assert!(hook.source().contains(&format!("hooks run {} ", hook.name())), "{hook:?}");
         }
         assert_eq!(Hook::PostCommit.program_in(&Hook::PrePush.script(PROGRAM)), None);

@@ -35,7 +35,7 @@ pub(super) fn line(question: &str, out: &mut dyn Write) -> std::io::Result<Strin
 }
 
 /// Asks a yes-or-no question. The default is no.
-pub(super) fn is_wanted(question: &str, out: &mut dyn Write) -> std::io::Result<bool> {
+pub(super) fn confirm(question: &str, out: &mut dyn Write) -> std::io::Result<bool> {
     let answer = line(&format!("{question} [y/N] "), out)?;
     Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Arguments, absolute, ask, tell};
+use super::{Arguments, absolute, ask, print_row};
 use crate::cli::{Global, Result};
 use crate::disk::read_regular;
 use crate::functions::bridge::ruby;
@@ -42,7 +42,7 @@ impl Finder<'_> {
         let (path, hierarchies) = self.hierarchies(&*tree)?;
         let datadirs = datadirs(&*tree, &hierarchies)?;
         let hierarchy = hierarchies.first().ok_or(NO_HIERA_YAML)?;
-        self.tell_datadirs(&*tree, &datadirs)?;
+        self.print_datadirs(&*tree, &datadirs)?;
         let (puppet, ruby) = self.puppet()?;
         let functions = self.functions(&*tree, hierarchy)?;
         let overlays = self.overlays(&*tree, hierarchy, &datadirs)?;
@@ -84,7 +84,7 @@ impl Finder<'_> {
         let found = self.machine().module_clones().filter(|_| has_modules);
         if let Some(folder) = &found {
             let text = format!("{} has clones of modules, which a {PUPPETFILE} brings", folder.display());
-            self.tell("modules", &text)?;
+            self.print_row("modules", &text)?;
         }
         Ok(found)
     }
@@ -105,7 +105,7 @@ impl Finder<'_> {
             let (name, number) = (found.name(), found.number());
             let on_ruby = ruby.map_or_else(String::new, |ruby| format!(" on Ruby {}", ruby.name()));
             let is_here = format!("{name} {version} on Ruby {ruby_version} is on this machine");
-            self.tell("version", &format!("{is_here}: answers are those of {name} {number}{on_ruby} (guessed)"))?;
+            self.print_row("version", &format!("{is_here}: answers are those of {name} {number}{on_ruby} (guessed)"))?;
         }
         Ok((puppet, ruby))
     }
@@ -124,13 +124,13 @@ impl Finder<'_> {
         let in_ruby = format!("{} in Ruby", names.join(", "));
         let could_run = format!("{in_ruby}: Puppet on this machine could run them");
         let is_run = if self.arguments.run_code {
-            self.tell("functions", &format!("{in_ruby}: Puppet on this machine runs them, with {code}"))?;
+            self.print_row("functions", &format!("{in_ruby}: Puppet on this machine runs them, with {code}"))?;
             true
         } else if self.is_asking() {
-            self.tell("functions", &could_run)?;
-            ask::is_wanted(&format!("Shall it, for hierad, with {code}?"), self.out)?
+            self.print_row("functions", &could_run)?;
+            ask::confirm(&format!("Shall it, for hierad, with {code}?"), self.out)?
         } else {
-            self.tell("functions", &format!("{could_run}: --run-code, or the lines in .git/hierad.yaml"))?;
+            self.print_row("functions", &format!("{could_run}: --run-code, or the lines in .git/hierad.yaml"))?;
             false
         };
         Ok(Functions { names, revision, is_run })
@@ -166,7 +166,7 @@ impl Finder<'_> {
                 format!("{pattern}{separated} (guessed: {with_data} of {all} have data files)")
             });
             let all: Vec<String> = set.into_iter().chain(called).collect();
-            self.tell("variables", &format!("node blocks of {file}: {}", all.join("; ")))?;
+            self.print_row("variables", &format!("node blocks of {file}: {}", all.join("; ")))?;
         }
         Ok(found)
     }
@@ -180,7 +180,7 @@ impl Finder<'_> {
     ) -> Result<Vec<VariableFound>> {
         let found = setup::variables(tree, hierarchy, datadirs)?;
         for VariableFound { file, variable: LookedUp { variable, key } } in &found {
-            self.tell("variables", &format!("{file} looks up ${variable} by '{key}'"))?;
+            self.print_row("variables", &format!("{file} looks up ${variable} by '{key}'"))?;
         }
         Ok(found)
     }
@@ -198,8 +198,8 @@ impl Finder<'_> {
         }
     }
 
-    fn tell(&mut self, kind: &str, text: &str) -> std::io::Result<()> {
-        tell(self.out, kind, text)
+    fn print_row(&mut self, kind: &str, text: &str) -> std::io::Result<()> {
+        print_row(self.out, kind, text)
     }
 
     fn is_asking(&self) -> bool {
@@ -211,15 +211,15 @@ impl Finder<'_> {
     fn hierarchies(&mut self, tree: &dyn FileTree) -> Result<(String, Vec<Hierarchy>)> {
         let (mut all, refused) = setup::hierarchies(tree)?;
         for error in &refused {
-            self.tell("refused", &format!("{error}"))?;
+            self.print_row("refused", &format!("{error}"))?;
         }
-        let named = self.global.overrides().hiera_config;
+        let flag_path = self.global.overrides().hiera_config;
         let guessed =
             if all.first().is_some_and(|first| first.path == HIERA_YAML) { None } else { setup::of_environments(&all) };
-        if let Some(path) = named.clone().or(guessed).filter(|path| Folders::of(path).is_some()) {
+        if let Some(path) = flag_path.clone().or(guessed).filter(|path| Folders::of(path).is_some()) {
             return self.environments(path, all);
         }
-        if let Some(path) = named {
+        if let Some(path) = flag_path {
             let at = all.iter().position(|hierarchy| hierarchy.path == path);
             let at = at.ok_or_else(|| format!("the last commit has no hiera.yaml at {path}"))?;
             return Ok((path, vec![all.swap_remove(at)]));
@@ -243,7 +243,7 @@ impl Finder<'_> {
         let layer =
             if self.is_global(&all[at]) { ", the global layer's, as a module installs it (guessed)" } else { "" };
         let text = format!("{}: version {}, {levels}{layer}{rest}", paths[at], all[at].config.version);
-        self.tell("hiera.yaml", &text)?;
+        self.print_row("hiera.yaml", &text)?;
         let chosen = all.swap_remove(at);
         Ok((chosen.path.clone(), vec![chosen]))
     }
@@ -260,20 +260,20 @@ impl Finder<'_> {
         let names: Vec<String> = all.iter().filter_map(name).collect();
         let guessed = if self.global.overrides().hiera_config.is_some() { "" } else { " (guessed)" };
         let text = format!("{path}: {}, {}{guessed}", count(names.len(), "environment"), names.join(", "));
-        self.tell("hiera.yaml", &text)?;
+        self.print_row("hiera.yaml", &text)?;
         Ok((path, all))
     }
 
     /// Returns the server's hiera.yaml, if a flag names it or the repository `has_none`.
     fn hierarchy_on_disk(&mut self, has_none: bool) -> Result<Option<Hierarchy>> {
-        let named = self.global.overrides().global_hiera_config.filter(|path| path != "none");
-        let here = || if has_none { self.machine().hiera_yaml() } else { None };
-        let is_named = named.is_some();
-        let Some(path) = named.map(|path| absolute(Path::new(&path))).or_else(here) else {
+        let flag_path = self.global.overrides().global_hiera_config.filter(|path| path != "none");
+        let on_machine = || if has_none { self.machine().hiera_yaml() } else { None };
+        let is_named = flag_path.is_some();
+        let Some(path) = flag_path.map(|path| absolute(Path::new(&path))).or_else(on_machine) else {
             return if has_none { Err(NO_HIERA_YAML.into()) } else { Ok(None) };
         };
         let shown = path.display();
-        let content = read_regular(&path, SIZE).map_err(|error| format!("cannot read {shown}: {error}"))?;
+        let content = read_regular(&path, MAX_HIERA_YAML).map_err(|error| format!("cannot read {shown}: {error}"))?;
         let found = setup::hierarchy_of(&path.to_string_lossy(), &content).map_err(|error| error.to_string())?;
         let Some(found) = found else {
             // This machine's file may be the one from Puppet's package.
@@ -281,7 +281,10 @@ impl Finder<'_> {
             return Err(if is_named { text.into() } else { NO_HIERA_YAML.into() });
         };
         let levels = count(found.config.all_levels().count(), "level");
-        self.tell("hiera.yaml", &format!("{shown}: version {}, {levels}, the global layer's", found.config.version))?;
+        self.print_row(
+            "hiera.yaml",
+            &format!("{shown}: version {}, {levels}, the global layer's", found.config.version),
+        )?;
         Ok(Some(found))
     }
 
@@ -294,14 +297,14 @@ impl Finder<'_> {
     ) -> Result<Vec<(String, PathBuf)>> {
         let found = setup::overlays(tree, self.top, hierarchy, datadirs)?;
         for (place, real) in &found {
-            self.tell("data", &format!("{place} is in no commit, and on this machine: {}", real.display()))?;
+            self.print_row("data", &format!("{place} is in no commit, and on this machine: {}", real.display()))?;
         }
         Ok(found)
     }
 
     /// Returns the path of the file for guessed nodes.
     fn guessed_file(&self) -> PathBuf {
-        self.repository.common_dir().join(GUESSED)
+        self.repository.common_dir().join(GUESSED_NODES_FILE)
     }
 
     /// Guesses nodes from the data files.
@@ -314,11 +317,11 @@ impl Finder<'_> {
         let guessed = setup::guessed(tree, hierarchies, datadirs)?;
         let (all, named, others) = (count(guessed.count, "node"), guessed.named, guessed.count - guessed.named);
         let text = format!("{all} guessed from data files: {named} by files of nodes, {others} by others ({NO_NODES})");
-        self.tell("nodes", &text)?;
+        self.print_row("nodes", &text)?;
         Ok(guessed)
     }
 
-    fn tell_datadirs(&mut self, tree: &dyn FileTree, datadirs: &[Mapped]) -> Result<()> {
+    fn print_datadirs(&mut self, tree: &dyn FileTree, datadirs: &[Mapped]) -> Result<()> {
         let is_any = datadirs.iter().any(|mapped| mapped.folder.is_some());
         let files = if is_any { files_called(tree, |_| true, |_| false)? } else { Vec::new() };
         for Mapped { datadir, folder } in datadirs {
@@ -331,46 +334,46 @@ impl Finder<'_> {
                 }
                 None => format!("{datadir} is not in this repository: taken as empty"),
             };
-            self.tell("datadir", &text)?;
+            self.print_row("datadir", &text)?;
         }
         if datadirs.is_empty() {
-            self.tell("datadir", "all are where hiera.yaml says")?;
+            self.print_row("datadir", "all are where hiera.yaml says")?;
         }
         Ok(())
     }
 
     /// Returns the profiles in the tree, and other sources of nodes.
     fn nodes(&mut self) -> Result<(Vec<ProfilesFound>, Vec<Source>)> {
-        let (profiles, mut sources) = self.named();
+        let (profiles, mut sources) = self.named_by_flags();
         if !profiles.is_empty() || !sources.is_empty() {
             return Ok((profiles, sources));
         }
         let profiles = setup::profiles(self.top);
         for ProfilesFound { path, are_factsets } in &profiles {
             let what = if *are_factsets { "factsets, each a node called as its file" } else { "profiles" };
-            self.tell("nodes", &format!("{}: {what} (guessed by the first files)", path.display()))?;
+            self.print_row("nodes", &format!("{}: {what} (guessed by the first files)", path.display()))?;
         }
         let machine = self.machine();
         if profiles.is_empty() {
             sources = machine.sources();
         }
         for source in &sources {
-            self.tell("nodes", &format!("{}, which Puppet on this machine uses", in_words(source)))?;
+            self.print_row("nodes", &format!("{}, which Puppet on this machine uses", in_words(source)))?;
         }
         if !sources.is_empty()
             && let Some(program) = machine.classifier()
         {
-            self.tell("nodes", &format!("the node classifier {}, which puppet.conf names", program.display()))?;
+            self.print_row("nodes", &format!("the node classifier {}, which puppet.conf names", program.display()))?;
             sources.push(Source::Classifier(program));
         }
         if profiles.is_empty() && sources.is_empty() && self.is_asking() {
-            sources = self.asked()?;
+            sources = self.ask_for_sources()?;
         }
         Ok((profiles, sources))
     }
 
     /// Returns the profiles and sources that the flags name.
-    fn named(&self) -> (Vec<ProfilesFound>, Vec<Source>) {
+    fn named_by_flags(&self) -> (Vec<ProfilesFound>, Vec<Source>) {
         let (mut inside, mut sources) = (Vec::new(), Vec::new());
         let top = self.top.canonicalize().unwrap_or_else(|_| self.top.to_owned());
         for path in self.global.overrides().profiles {
@@ -396,7 +399,7 @@ impl Finder<'_> {
     }
 
     /// Asks where the nodes are.
-    fn asked(&mut self) -> Result<Vec<Source>> {
+    fn ask_for_sources(&mut self) -> Result<Vec<Source>> {
         let question = "Where are the nodes? The address of a PuppetDB, or a file or folder of facts: ";
         let answer = ask::line(question, self.out)?;
         Ok(match answer.as_str() {
@@ -422,8 +425,8 @@ fn datadirs(tree: &dyn FileTree, hierarchies: &[Hierarchy]) -> Result<Vec<Mapped
 /// Returns the hierarchies in use, each with the name of its environment if there are several at `path`.
 fn by_environment<'h>(path: &'h str, hierarchies: &'h [Hierarchy]) -> Vec<(Option<&'h str>, &'h Hierarchy)> {
     match Folders::of(path) {
-        Some(folders) => hierarchies.iter().map(|of| (folders.name_of(&of.path), of)).collect(),
-        None => hierarchies.iter().take(1).map(|of| (None, of)).collect(),
+        Some(folders) => hierarchies.iter().map(|hierarchy| (folders.name_of(&hierarchy.path), hierarchy)).collect(),
+        None => hierarchies.iter().take(1).map(|hierarchy| (None, hierarchy)).collect(),
     }
 }
 
@@ -437,10 +440,10 @@ fn in_words(source: &Source) -> String {
 }
 
 /// The file for guessed nodes, in the git directory.
-pub(super) const GUESSED: &str = "hierad-guessed-nodes.yaml";
+pub(super) const GUESSED_NODES_FILE: &str = "hierad-guessed-nodes.yaml";
 
 /// The maximum size of a hiera.yaml on disk, in bytes.
-const SIZE: u64 = 8 << 20;
+const MAX_HIERA_YAML: u64 = 8 << 20;
 
 /// The advice for a repository without nodes.
 const NO_NODES: &str = "--profiles PATH names files or a folder of facts, --puppetdb URL a PuppetDB, --puppet-cache DIR \

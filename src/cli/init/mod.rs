@@ -100,32 +100,32 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let ready = show::Ready::open(global).inspect_err(|_| {
         _ = undo
             .undo()
-            .and_then(|()| tell(&mut out, "undone", "the settings are unchanged, since this does not work:"));
+            .and_then(|()| print_row(&mut out, "undone", "the settings are unchanged, since this does not work:"));
     })?;
-    ready.tell_nodes(&mut out)?;
+    ready.print_nodes(&mut out)?;
     // Functions answer key by key, so all keys on all nodes may take minutes.
     if found.functions.is_run {
-        tell(
+        print_row(
             &mut out,
             "later",
             "`hierad check` tells of all keys, `hierad verify --run-code` compares them with Puppet's",
         )?;
     } else {
-        ready.tell_blind_spots(global, &mut out)?;
+        ready.print_blind_spots(global, &mut out)?;
         if !arguments.no_verify {
             show::verify_some(global, &mut out)?;
         }
     }
     let change = ready.last_change(global)?;
     change.show(global, &mut out)?;
-    if let Some(settings) = files.of_tree(&top).filter(|_| !arguments.yes) {
+    if let Some(settings) = files.work_tree_settings(&top).filter(|_| !arguments.yes) {
         accept::offer(change.blind_spots(), &settings, &mut out)?;
     }
     Ok(Status::Done)
 }
 
 /// Writes a line about something, with its kind in front.
-fn tell(out: &mut dyn Write, kind: &str, text: &str) -> std::io::Result<()> {
+fn print_row(out: &mut dyn Write, kind: &str, text: &str) -> std::io::Result<()> {
     writeln!(out, "{kind:<11} {}", crate::visible::visible(text))?;
     out.flush()
 }

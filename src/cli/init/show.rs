@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::tell;
+use super::print_row;
 use crate::app::Workspace;
 use crate::cli::diff::{HOOK_LINES, style};
 use crate::cli::{Global, Result, output, verify};
@@ -13,14 +13,14 @@ use crate::report::{BlindSpot, Format, Verdict, count, write};
 use crate::snapshot;
 
 /// The maximum number of commits examined to find one that changes something, and the approximate time limit.
-const COMMITS: usize = 200;
-const PATIENCE: Duration = Duration::from_secs(8);
+const MAX_COMMITS: usize = 200;
+const TIME_LIMIT: Duration = Duration::from_secs(8);
 
 /// The maximum number of blind spots shown.
-const BLIND_SPOTS: usize = 5;
+const MAX_BLIND_SPOTS: usize = 5;
 
 /// The number of answers that Puppet is asked for.
-const SAMPLE: usize = 100;
+const SAMPLE_SIZE: usize = 100;
 
 /// A repository whose nodes are known.
 pub(super) struct Ready {
@@ -49,25 +49,25 @@ impl Ready {
     }
 
     /// Prints how many nodes and keys there are.
-    pub(super) fn tell_nodes(&self, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn print_nodes(&self, out: &mut dyn Write) -> Result<()> {
         let keys = self.pipeline.cached_revision(RevisionId::Commit(self.head))?.keys.len();
         let (nodes, keys) = (count(self.pipeline.fleet.len(), "node"), count(keys, "key"));
-        Ok(tell(out, "nodes", &format!("{nodes}, {keys} with data"))?)
+        Ok(print_row(out, "nodes", &format!("{nodes}, {keys} with data"))?)
     }
 
     /// Prints the blind spots of all keys.
-    pub(super) fn tell_blind_spots(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn print_blind_spots(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
         let Ready { workspace, pipeline, head } = self;
         let (progress, head) = (global.show_progress(workspace), RevisionId::Commit(*head));
         let revision = pipeline.cached_revision(head)?;
         let rendered = pipeline.snapshots(head, &revision, &revision.keys, snapshot::Format::Json);
         drop(progress);
-        for spot in rendered.blind_spots.iter().take(BLIND_SPOTS) {
+        for spot in rendered.blind_spots.iter().take(MAX_BLIND_SPOTS) {
             let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
-            tell(out, "blind spot", &format!("{}{fix}", spot.message))?;
+            print_row(out, "blind spot", &format!("{}{fix}", spot.message))?;
         }
-        if let Some(more @ 1..) = rendered.blind_spots.len().checked_sub(BLIND_SPOTS) {
-            tell(out, "blind spot", &format!("and {more} more: see `hierad check`"))?;
+        if let Some(more @ 1..) = rendered.blind_spots.len().checked_sub(MAX_BLIND_SPOTS) {
+            print_row(out, "blind spot", &format!("and {more} more: see `hierad check`"))?;
         }
         Ok(())
     }
@@ -75,12 +75,12 @@ impl Ready {
 
 /// Compares a sample of answers with those of Puppet, if it is on the machine.
 pub(super) fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
-    let text = match verify::sample(global, SAMPLE) {
+    let text = match verify::sample(global, SAMPLE_SIZE) {
         Some(Ok(text)) => text,
         Some(Err(failure)) => format!("could not be asked: {}", crate::diagnostic::describe(&*failure)),
         None => "is not on this machine; where it is, `hierad verify` compares".to_owned(),
     };
-    Ok(tell(out, "puppet", &text)?)
+    Ok(print_row(out, "puppet", &text)?)
 }
 
 /// A commit and the one before it, compared.
@@ -106,12 +106,12 @@ impl LastChange {
         let (before, after, comparison) = match self {
             LastChange::Found(change) => &**change,
             LastChange::NotIn(looked_at) => {
-                tell(out, "last change", &looked_at.in_words())?;
+                print_row(out, "last change", &looked_at.in_words())?;
                 return Ok(());
             }
         };
         let short = |id: &CommitId| id.to_string().chars().take(10).collect::<String>();
-        tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
+        print_row(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
         writeln!(out)?;
         out.flush()?;
         let mut out = output::coloured(output::color(global));
@@ -125,7 +125,7 @@ impl LastChange {
 pub(super) struct LookedAt {
     count: usize,
     /// The number of commits with blind spots.
-    partly: usize,
+    with_blind_spots: usize,
 }
 
 impl LookedAt {
@@ -135,12 +135,12 @@ impl LookedAt {
             1 => "the last commit".to_owned(),
             count => format!("the last {count} commits"),
         };
-        let seen = match self.partly {
+        let caveat = match self.with_blind_spots {
             0 => String::new(),
-            partly if partly == self.count => ", as far as can be seen".to_owned(),
-            partly => format!(", of which not all can be seen in {partly}"),
+            with_blind_spots if with_blind_spots == self.count => ", as far as can be seen".to_owned(),
+            with_blind_spots => format!(", of which not all can be seen in {with_blind_spots}"),
         };
-        format!("not in {commits}{seen}: try `hierad diff` with others")
+        format!("not in {commits}{caveat}: try `hierad diff` with others")
     }
 }
 
@@ -148,14 +148,14 @@ impl LookedAt {
 fn last_change(workspace: &Workspace, pipeline: &Pipeline, head: CommitId) -> Result<LastChange> {
     let (mut after, mut walk) = (head, workspace.repository.first_parents(head));
     let (mut looked_at, start) = (LookedAt::default(), Instant::now());
-    while looked_at.count < COMMITS && start.elapsed() < PATIENCE {
+    while looked_at.count < MAX_COMMITS && start.elapsed() < TIME_LIMIT {
         let Some(before) = walk.next().transpose()? else { break };
         let [from, to] = [before, after].map(RevisionId::Commit);
         let comparison = pipeline.diff(from, to, &DiffFilter::ALL)?;
         looked_at.count += 1;
         match comparison.report.verdict() {
             Verdict::NoChange => {}
-            Verdict::NoChangeSeen if !comparison.report.is_unreadable.after => looked_at.partly += 1,
+            Verdict::NoChangeSeen if !comparison.report.is_unreadable.after => looked_at.with_blind_spots += 1,
             Verdict::Changes | Verdict::NoChangeSeen => {
                 return Ok(LastChange::Found(Box::new((before, after, comparison))));
             }

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::find::GUESSED;
-use super::{Arguments, tell};
+use super::find::GUESSED_NODES_FILE;
+use super::{Arguments, print_row};
 use crate::cli::Result;
 use crate::disk::FileMode;
 use crate::disk::replace;
@@ -33,15 +33,15 @@ impl Files {
         let of_tree = found.of_tree().map(|text| (tree, text, mode_of_tree()));
         let of_own = found.of_git_directory(top).map(|text| (own, text, private));
         let guessed = found.guessed.as_ref();
-        let of_guessed = guessed.map(|guessed| (own_file(GUESSED), guessed.profiles.clone(), private));
+        let of_guessed = guessed.map(|guessed| (own_file(GUESSED_NODES_FILE), guessed.profiles.clone(), private));
         Files { files: of_guessed.into_iter().chain(of_tree).chain(of_own).collect() }
     }
 
     /// Returns the settings file of the work tree if it is among the files, or an empty one if it does not exist yet.
-    pub(super) fn of_tree(&self, top: &Path) -> Option<File> {
+    pub(super) fn work_tree_settings(&self, top: &Path) -> Option<File> {
         let path = top.join(SETTINGS_FILE);
-        let own = self.files.iter().find(|(own, ..)| *own == path).cloned();
-        own.or_else(|| path.symlink_metadata().is_err().then(|| (path, String::new(), mode_of_tree())))
+        let written = self.files.iter().find(|(file, ..)| *file == path).cloned();
+        written.or_else(|| path.symlink_metadata().is_err().then(|| (path, String::new(), mode_of_tree())))
     }
 
     /// Shows the files.
@@ -67,7 +67,7 @@ impl Files {
         for (path, text, mode) in &self.files {
             replace(path, text.as_bytes(), *mode)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            tell(out, "written", &path.display().to_string())?;
+            print_row(out, "written", &path.display().to_string())?;
         }
         Ok(undo)
     }

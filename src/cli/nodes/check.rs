@@ -21,8 +21,8 @@ use crate::visible::{visible, visible_json};
 const DAY: i64 = 86_400;
 
 /// The maximum number of nodes that are named, and the maximum width of their names if there are several.
-const NAMED: usize = 3;
-const COLUMNS: usize = 60;
+const MAX_NAMES: usize = 3;
+const MAX_NAMES_WIDTH: usize = 60;
 
 /// Arguments of `nodes check`.
 #[derive(Debug, Args)]
@@ -58,10 +58,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut faults: Vec<Fault> = variables
         .iter()
         .filter(|variable| !is_accepted(variable))
-        .filter_map(|variable| lacking(variable, fleet))
+        .filter_map(|variable| missing_variable(variable, fleet))
         .collect();
-    faults.extend(old(&overview, fleet, arguments.older_than));
-    faults.extend(unknown(&overview, fleet));
+    faults.extend(old_profiles(&overview, fleet, arguments.older_than));
+    faults.extend(unknown_nodes(&overview, fleet));
     let (mut out, color) = (Paged::of(arguments.at.format == Format::Text, &workspace, global), output::color(global));
     match arguments.at.format {
         Format::Text => text(&faults, (variables.len(), fleet), color, &mut out)?,
@@ -72,7 +72,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 /// Returns a fault if some of the nodes that read a variable do not have it.
-fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
+fn missing_variable(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
     let without = |readers: &NodeSet| variable.values.without.intersection(readers);
     let (mut nodes, mut readers) = (without(&variable.readers), &variable.readers);
     let (mut places, mut is_read) = (&variable.places, "is read here");
@@ -89,14 +89,14 @@ fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
     Some(Fault {
         code: "missing-variable",
         place: place.to_string(),
-        text: format!("'{name}' {is_read}{others}, but not set on {}", on(&nodes, readers, fleet)),
+        text: format!("'{name}' {is_read}{others}, but not set on {}", share_in_words(&nodes, readers, fleet)),
         fix: variable.remedy().to_string(),
         nodes,
     })
 }
 
 /// Returns a fault if facts of profiles are older than `days`.
-fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
+fn old_profiles(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
     let limit = table::now() - i64::from(days) * DAY;
     let is_old = |(node, time): &(NodeId, i64)| (*time < limit).then_some(*node);
     let known = overview.nodes.iter().filter_map(|(name, node)| Some((fleet.find(name)?, node.time?)));
@@ -108,7 +108,7 @@ fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
         place: String::new(),
         text: format!(
             "the facts of {} are older than {}, the oldest {}",
-            on(&nodes, &fleet.all(), fleet),
+            share_in_words(&nodes, &fleet.all(), fleet),
             count(days as usize, "day"),
             table::age(oldest)
         ),
@@ -118,28 +118,28 @@ fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
 }
 
 /// Returns a fault if profiles belong to nodes that are missing from every `PuppetDB` that knows all nodes.
-fn unknown(overview: &Overview, fleet: &Fleet) -> Option<Fault> {
-    let all: Vec<usize> = (0..overview.entries.len()).filter(|at| overview.entries[*at].knows_all).collect();
-    let label = &overview.entries[*all.first()?].label;
-    let is_known = |places: &[(usize, String)]| places.iter().any(|(entry, _)| all.contains(entry));
+fn unknown_nodes(overview: &Overview, fleet: &Fleet) -> Option<Fault> {
+    let complete: Vec<usize> = (0..overview.entries.len()).filter(|at| overview.entries[*at].knows_all).collect();
+    let label = &overview.entries[*complete.first()?].label;
+    let is_known = |places: &[(usize, String)]| places.iter().any(|(entry, _)| complete.contains(entry));
     let unknown = overview.nodes.iter().filter(|(_, node)| !is_known(&node.places));
     let nodes: NodeSet = unknown.filter_map(|(name, _)| fleet.find(name)).collect();
     (!nodes.is_empty()).then(|| Fault {
         code: "unknown-node",
         place: String::new(),
-        text: format!("{} have a profile, but are not in {label}", on(&nodes, &fleet.all(), fleet)),
+        text: format!("{} have a profile, but are not in {label}", share_in_words(&nodes, &fleet.all(), fleet)),
         fix: "remove the profiles of nodes that are gone".to_owned(),
         nodes,
     })
 }
 
 /// `2 of 161 nodes: db01, db02`
-fn on(nodes: &NodeSet, of: &NodeSet, fleet: &Fleet) -> String {
-    let names: Vec<&str> = fleet.names(nodes).take(NAMED).map(|name| &**name).collect();
+fn share_in_words(nodes: &NodeSet, whole: &NodeSet, fleet: &Fleet) -> String {
+    let names: Vec<&str> = fleet.names(nodes).take(MAX_NAMES).map(|name| &**name).collect();
     // Several long names would be noise.
-    let shown = if names.concat().len() > COLUMNS { 1 } else { names.len() };
+    let shown = if names.concat().len() > MAX_NAMES_WIDTH { 1 } else { names.len() };
     let names = names[..shown].join(", ");
-    match (nodes.len(), of.len()) {
+    match (nodes.len(), whole.len()) {
         (1, 1) => names,
         (some, all) if some == all => format!("any of {}", count(all, "node")),
         (some, all) if some == shown => format!("{some} of {}: {names}", count(all, "node")),

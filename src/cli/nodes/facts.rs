@@ -17,8 +17,8 @@ use crate::value::Value;
 use crate::visible::visible_json;
 
 /// The maximum number of values shown for a variable, and the maximum width of each in columns.
-const VALUES: usize = 4;
-const COLUMNS: usize = 24;
+const MAX_VALUES: usize = 4;
+const MAX_COLUMNS: usize = 24;
 
 /// Arguments of `nodes facts`.
 #[derive(Debug, Args)]
@@ -102,22 +102,22 @@ fn values(variable: &VariableUse) -> String {
     }
     let mut shown: Vec<String> = known
         .iter()
-        .take(VALUES)
-        .map(|(value, nodes)| format!("{} ({})", in_short(value.as_ref()), nodes.len()))
+        .take(MAX_VALUES)
+        .map(|(value, nodes)| format!("{} ({})", shortened(value.as_ref()), nodes.len()))
         .collect();
-    if known.len() > VALUES {
+    if known.len() > MAX_VALUES {
         shown.push("...".to_owned());
     }
     if known.is_empty() { "none".to_owned() } else { format!("{}: {}", known.len(), shown.join(", ")) }
 }
 
-fn in_short(value: Option<&Value>) -> String {
+fn shortened(value: Option<&Value>) -> String {
     let text = match value {
         Some(Value::String(text)) => text.to_string(),
         Some(value) => compact(value),
         None => "something else".to_owned(),
     };
-    shorten(&text, COLUMNS)
+    shorten(&text, MAX_COLUMNS)
 }
 
 fn as_json(variables: &[VariableUse], levels: &[LevelUse], fleet: &Fleet) -> Json {

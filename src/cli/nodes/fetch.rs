@@ -55,7 +55,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     pipeline.fleet_has_stayed()?;
     workspace.save();
     drop(progress);
-    tell(&left_out);
+    print_left_out(&left_out);
     let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("nodes-{date}.ndjson")));
     if path.as_os_str() == "-" {
@@ -96,15 +96,15 @@ fn is_secret(patterns: &[Pattern], names: &[&str], value: &Value) -> bool {
 }
 
 /// Prints what is left out.
-fn tell(left_out: &LeftOut) {
-    let of = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+fn print_left_out(left_out: &LeftOut) {
+    let listed = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     if !left_out.volatile.is_empty() {
-        log::print(&format_args!("left out, as they change by themselves: {}", of(&left_out.volatile)));
+        log::print(&format_args!("left out, as they change by themselves: {}", listed(&left_out.volatile)));
     }
     if !left_out.secret.is_empty() {
         log::print(&format_args!(
             "left out, as they look like secrets, though they may be read: {}",
-            of(&left_out.secret)
+            listed(&left_out.secret)
         ));
     }
 }

@@ -49,17 +49,17 @@ fn text(
     let head = ["NODE", "ENVIRONMENT", "FACTS", "FROM"].map(str::to_owned).to_vec();
     let row = |(name, node): &(&Arc<str>, &KnownNode)| {
         let age = node.time.map_or_else(|| "no date".to_owned(), |time| format!("{} old", table::age(time)));
-        vec![name.to_string(), node.environment.to_string(), age, from(overview, node)]
+        vec![name.to_string(), node.environment.to_string(), age, origins_in_words(overview, node)]
     };
     let rows: Vec<Vec<String>> = [head].into_iter().chain(nodes.iter().map(row)).collect();
     table::write(&rows, color, out)?;
-    let asked = overview.entries.iter().filter_map(|entry| Some((&entry.label, entry.fetched?)));
-    let asked = asked.map(|(label, time)| format!("; {label} was asked {} ago", table::age(time.cast_signed())));
-    writeln!(out, "{}{}", count(nodes.len(), "node"), visible(&asked.collect::<String>()))
+    let fetches = overview.entries.iter().filter_map(|entry| Some((&entry.label, entry.fetched?)));
+    let fetches = fetches.map(|(label, time)| format!("; {label} was asked {} ago", table::age(time.cast_signed())));
+    writeln!(out, "{}{}", count(nodes.len(), "node"), visible(&fetches.collect::<String>()))
 }
 
 /// Returns the entries with information about a node: files by their places, others by their names.
-fn from(overview: &Overview, node: &KnownNode) -> String {
+fn origins_in_words(overview: &Overview, node: &KnownNode) -> String {
     let mut from: Vec<&str> = Vec::new();
     for (entry, place) in &node.places {
         let entry = &overview.entries[*entry];

@@ -18,7 +18,7 @@ use crate::value::Value;
 use crate::visible::{visible, visible_json};
 
 /// The maximum width of a value, unless `--full` is given.
-const COLUMNS: usize = 60;
+const MAX_COLUMNS: usize = 60;
 
 /// Arguments of `nodes show`.
 #[derive(Debug, Args)]
@@ -70,13 +70,13 @@ fn text(described: &Described, is_full: bool, color: bool, out: &mut dyn Write) 
         writeln!(out, "  {}  {}", number + 1, visible(&in_words(origin)))?;
     }
     writeln!(out)?;
-    let row = |told: VariableRow| {
-        let value = if is_full { told.value } else { shorten(&told.value, COLUMNS) };
-        let from = told.origin.map_or_else(|| "the name".to_owned(), |number| (number + 1).to_string());
-        vec![told.name, from, value]
+    let row = |variable: VariableRow| {
+        let value = if is_full { variable.value } else { shorten(&variable.value, MAX_COLUMNS) };
+        let from = variable.origin.map_or_else(|| "the name".to_owned(), |number| (number + 1).to_string());
+        vec![variable.name, from, value]
     };
     let head = ["VARIABLE", "FROM", "VALUE"].map(str::to_owned).to_vec();
-    let rows: Vec<Vec<String>> = [head].into_iter().chain(all(described).into_iter().map(row)).collect();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(variable_rows(described).into_iter().map(row)).collect();
     table::write(&rows, color, out)?;
     catalog(&described.profile.catalog, is_full, out)
 }
@@ -90,7 +90,7 @@ fn catalog(Catalog { classes, keys }: &Catalog, is_full: bool, out: &mut dyn Wri
         } else if is_full {
             names
         } else {
-            shorten(&names, COLUMNS)
+            shorten(&names, MAX_COLUMNS)
         }
     };
     if let Some(classes) = classes {
@@ -114,9 +114,9 @@ fn in_words(origin: &Origin) -> String {
     what + &age.unwrap_or_default()
 }
 
-fn all(described: &Described) -> Vec<VariableRow> {
+fn variable_rows(described: &Described) -> Vec<VariableRow> {
     let profile = &described.profile;
-    let mut told = Vec::new();
+    let mut rows = Vec::new();
     let mut fields: Vec<(&Field, &str)> = FIELDS.iter().filter_map(|field| Some((field, field.prefix?))).collect();
     // Facts come last, since there are many.
     fields.sort_by_key(|(field, _)| field.name == FACTS);
@@ -126,8 +126,8 @@ fn all(described: &Described) -> Vec<VariableRow> {
             Value::Hash(hash) => hash,
             value => {
                 let origin = described.origin_of(field.name, "");
-                leaves(field.name.to_owned(), &value, &mut |name, value| {
-                    told.push(VariableRow { name, value, origin });
+                visit_leaves(field.name.to_owned(), &value, &mut |name, value| {
+                    rows.push(VariableRow { name, value, origin });
                 });
                 continue;
             }
@@ -137,28 +137,28 @@ fn all(described: &Described) -> Vec<VariableRow> {
         for (key, value) in entries {
             let origin = described.origin_of(field.name, &key);
             let name = if prefix.is_empty() { segment(&key) } else { format!("{prefix}.{}", segment(&key)) };
-            leaves(name, value, &mut |name, value| told.push(VariableRow { name, value, origin }));
+            visit_leaves(name, value, &mut |name, value| rows.push(VariableRow { name, value, origin }));
         }
     }
-    told.extend(profile.unresolved.iter().map(|(name, reason)| VariableRow {
+    rows.extend(profile.unresolved.iter().map(|(name, reason)| VariableRow {
         name: segment(name),
         value: reason.to_string(),
         origin: described.origin_of(VARIABLES, name),
     }));
-    told
+    rows
 }
 
-/// Calls `tell` for each value except non-empty hashes and arrays, under the name that data would use.
-fn leaves(name: String, value: &Value, tell: &mut dyn FnMut(String, String)) {
+/// Calls `visit` for each value except non-empty hashes and arrays, under the name that data would use.
+fn visit_leaves(name: String, value: &Value, visit: &mut dyn FnMut(String, String)) {
     match value {
         Value::Hash(hash) if !hash.is_empty() => {
-            hash.iter().for_each(|(key, value)| leaves(format!("{name}.{}", segment(&key.to_s())), value, tell));
+            hash.iter().for_each(|(key, value)| visit_leaves(format!("{name}.{}", segment(&key.to_s())), value, visit));
         }
         Value::Array(items) if !items.is_empty() => {
-            items.iter().enumerate().for_each(|(at, item)| leaves(format!("{name}.{at}"), item, tell));
+            items.iter().enumerate().for_each(|(at, item)| visit_leaves(format!("{name}.{at}"), item, visit));
         }
-        Value::String(text) => tell(name, text.to_string()),
-        other => tell(name, compact(other)),
+        Value::String(text) => visit(name, text.to_string()),
+        other => visit(name, compact(other)),
     }
 }
 
@@ -176,8 +176,8 @@ fn as_json(described: &Described) -> Json {
             "time": origin.time.and_then(timestamp),
         })
     });
-    let variables = all(described).into_iter().map(|told| {
-        let VariableRow { name, value, origin } = told;
+    let variables = variable_rows(described).into_iter().map(|row| {
+        let VariableRow { name, value, origin } = row;
         (name, json!({"value": value, "origin": origin}))
     });
     let mut node = json!({

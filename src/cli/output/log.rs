@@ -10,7 +10,7 @@ use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
 pub(in crate::cli) use crate::cli::arguments::inspection::Format;
-use crate::cli::job::parted;
+use crate::cli::job::without_job_commands;
 use crate::cli::{Global, output};
 use crate::visible::{visible, visible_coloured, visible_json, visible_lines};
 use crate::workers::RUN;
@@ -21,7 +21,7 @@ const NOTICE: &str = "hierad::notice";
 /// Prints a line that no filter hides, and that scripts may wait for.
 pub(in crate::cli) fn tell(format: Format, line: &dyn Display) {
     match format {
-        Format::Text => anstream::eprintln!("hierad: {}", parted(&visible(&line.to_string()))),
+        Format::Text => anstream::eprintln!("hierad: {}", without_job_commands(&visible(&line.to_string()))),
         Format::Json => tracing::info!(target: NOTICE, "{line}"),
     }
 }
@@ -36,7 +36,7 @@ pub(in crate::cli) fn fail(format: Format, line: &dyn Display) {
 
 /// Prints lines to standard error, without anything that a terminal would act on.
 pub(in crate::cli) fn print(lines: &dyn Display) {
-    anstream::eprintln!("{}", parted(&visible_lines(&lines.to_string())));
+    anstream::eprintln!("{}", without_job_commands(&visible_lines(&lines.to_string())));
 }
 
 /// The variables with a `tracing` filter; the first one that is set is used.
@@ -103,7 +103,7 @@ impl<W: io::Write> io::Write for Lines<W> {
             Format::Text if self.color => visible_coloured(line),
             Format::Text => visible(line),
         };
-        self.out.write_all(format!("{}{end}", parted(&line)).as_bytes())?;
+        self.out.write_all(format!("{}{end}", without_job_commands(&line)).as_bytes())?;
         Ok(bytes.len())
     }
 

@@ -19,14 +19,14 @@ use anstyle::{AnsiColor, Style};
 use clap::builder::StyledStr;
 
 use super::global::{Color, Global};
-use super::job::parted;
+use super::job::without_job_commands;
 use crate::visible::{visible, visible_coloured, visible_output};
 
 /// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
 /// The minimum number of lines for a report.
-const LEAST_HEIGHT: usize = 20;
+const MIN_HEIGHT: usize = 20;
 
 /// Returns true if standard output gets colour.
 pub(super) fn color(global: &Global) -> bool {
@@ -59,7 +59,7 @@ pub(super) fn width() -> usize {
 pub(super) fn height() -> Option<usize> {
     // Leave room for the prompt, the command and the line on the rest.
     let rows = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
-    rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
+    rows.map(|rows| rows.saturating_sub(6).max(MIN_HEIGHT))
 }
 
 /// Returns standard output, buffered. The caller must flush it. Whatever is written, neither a terminal nor the
@@ -109,7 +109,7 @@ pub(super) fn commands() -> Output {
 pub(super) fn refuse_commands(value: &str) -> super::Result<()> {
     let out = std::io::stdout();
     let is_file = || Ok::<_, Error>(File::from(out.as_fd().try_clone_to_owned()?).metadata()?.is_file());
-    if out.is_terminal() || *parted(value) == *value || is_file()? {
+    if out.is_terminal() || *without_job_commands(value) == *value || is_file()? {
         return Ok(());
     }
     let why = "a line of the value is a command for the runner of this job, and this may be its log";
@@ -154,7 +154,7 @@ impl Content {
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
         let shown = if self == Content::Coloured { visible_coloured(&text) } else { visible_output(&text) };
-        let parted = if self == Content::Commands { Cow::Borrowed(&*shown) } else { parted(&shown) };
+        let parted = if self == Content::Commands { Cow::Borrowed(&*shown) } else { without_job_commands(&shown) };
         match (parted, &shown) {
             (Cow::Owned(parted), _) => parted.into_bytes(),
             (Cow::Borrowed(_), Cow::Owned(shown)) => shown.clone().into_bytes(),
@@ -165,10 +165,10 @@ impl Content {
 
 /// The size of a piece, in bytes. Most reports are smaller and need no thread. A reader that is gone is noticed when
 /// the next piece is written.
-const PIECE: usize = 1 << 19;
+const PIECE_SIZE: usize = 1 << 19;
 
 /// The maximum number of pieces that wait for the reader: two megabytes.
-const WAITING: usize = 4;
+const MAX_WAITING: usize = 4;
 
 /// Standard output. A thread writes pieces while the next one is made.
 pub(super) struct Output {
@@ -206,7 +206,7 @@ impl Pending {
     /// Adds bytes, and returns a piece to write if there are enough.
     fn add(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.piece.extend_from_slice(bytes);
-        (self.piece.len() >= PIECE).then(|| self.take())
+        (self.piece.len() >= PIECE_SIZE).then(|| self.take())
     }
 
     /// Takes the part of the piece to write: whole lines, or whole characters of a long line, which is not meant for
@@ -219,7 +219,7 @@ impl Pending {
     }
 
     /// Takes all that is left.
-    fn rest(&mut self) -> Vec<u8> {
+    fn take_all(&mut self) -> Vec<u8> {
         self.content.harmless(mem::take(&mut self.piece))
     }
 }
@@ -233,7 +233,7 @@ impl<W: Write> Write for Harmless<W> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.out.write_all(&self.pending.rest())?;
+        self.out.write_all(&self.pending.take_all())?;
         self.out.flush()
     }
 }
@@ -246,8 +246,8 @@ impl Output {
     /// Sends a piece to the thread.
     fn send(&mut self, piece: Vec<u8>) -> Result<()> {
         if self.writer.is_none() {
-            let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
-            let write = move || waiting.iter().try_for_each(|piece| Named(std::io::stdout()).write_all(&piece));
+            let (pieces, waiting) = sync_channel::<Vec<u8>>(MAX_WAITING);
+            let write = move || waiting.iter().try_for_each(|piece| NamedStdout(std::io::stdout()).write_all(&piece));
             self.writer = Some(Writer { pieces, thread: Builder::new().name("output".into()).spawn(write)? });
         }
         let is_taken = self.writer.as_ref().is_some_and(|writer| writer.pieces.send(piece).is_ok());
@@ -272,9 +272,9 @@ impl Write for Output {
 
     fn flush(&mut self) -> Result<()> {
         self.finish()?;
-        let rest = self.pending.rest();
-        Named(std::io::stdout()).write_all(&rest)?;
-        Named(std::io::stdout()).flush()
+        let rest = self.pending.take_all();
+        NamedStdout(std::io::stdout()).write_all(&rest)?;
+        NamedStdout(std::io::stdout()).flush()
     }
 }
 
@@ -285,19 +285,19 @@ impl Drop for Output {
 }
 
 /// Standard output whose errors name it.
-struct Named(Stdout);
+struct NamedStdout(Stdout);
 
-impl Write for Named {
+impl Write for NamedStdout {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        self.0.write(bytes).map_err(|error| named(&error))
+        self.0.write(bytes).map_err(|error| name_stdout(&error))
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.0.flush().map_err(|error| named(&error))
+        self.0.flush().map_err(|error| name_stdout(&error))
     }
 }
 
-fn named(error: &Error) -> Error {
+fn name_stdout(error: &Error) -> Error {
     Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }
 
@@ -312,7 +312,7 @@ mod tests {
             let mut pending = Pending { content: Content::Text, piece: text.as_bytes()[..length].to_vec() };
             let mut taken = pending.take();
             pending.add(&text.as_bytes()[length..]);
-            taken.extend(pending.rest());
+            taken.extend(pending.take_all());
             assert_eq!(String::from_utf8(taken).unwrap(), text.replace('\u{202e}', "\\u202e"), "{length}");
         }
         let mut pending = Pending { content: Content::Text, piece: b"a\n::b".to_vec() };

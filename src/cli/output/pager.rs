@@ -26,7 +26,7 @@ impl Paged {
     /// Starts the pager if standard output is a terminal and a pager is available.
     pub(in crate::cli) fn new(workspace: &Workspace, global: &Global) -> Paged {
         let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
-        let command = is_wanted.then(|| chosen(workspace)).flatten();
+        let command = is_wanted.then(|| pager_command(workspace)).flatten();
         let pager = command.and_then(|command| Pager::start(&command, output::color(global)));
         pager.map_or_else(|| Paged::plain(output::coloured(output::color(global))), Paged::Pager)
     }
@@ -122,12 +122,12 @@ fn leave_interrupts_to_the_pager() -> Result<()> {
 }
 
 /// Returns the command of the pager, or `None` if none is wanted or there is none.
-fn chosen(workspace: &Workspace) -> Option<String> {
+fn pager_command(workspace: &Workspace) -> Option<String> {
     let variable = |name: &str| env::var(name).ok();
     let setting =
         || git::config_value(workspace.repository.git_dir(), "core.pager").ok().flatten().map(|setting| setting.value);
-    let named = variable("GIT_PAGER").or_else(setting).or_else(|| variable("PAGER"));
-    let command = match named {
+    let configured = variable("GIT_PAGER").or_else(setting).or_else(|| variable("PAGER"));
+    let command = match configured {
         Some(command) => command,
         None => is_installed("less").then(|| "less".to_owned())?,
     };

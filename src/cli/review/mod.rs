@@ -29,7 +29,7 @@ use saved::Saved;
 use target::Target;
 
 /// The maximum number of characters in the summary of a step.
-const SUMMARY: usize = 200_000;
+const MAX_SUMMARY_CHARACTERS: usize = 200_000;
 
 /// Arguments of `review`.
 #[derive(Debug, Args)]
@@ -163,11 +163,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let annotations = report.annotations();
     let conclusion = conclusion(status, &report);
     let review = post::Review { saved: &saved, annotations: &annotations, conclusion };
-    let has_marks = runtime.block_on(poster.post(&target, &review));
-    if target.ci.has_commands && !matches!(has_marks, Ok(true)) {
+    let has_annotations = runtime.block_on(poster.post(&target, &review));
+    if target.ci.has_commands && !matches!(has_annotations, Ok(true)) {
         github::write_annotations(&annotations, &mut output::commands())?;
     }
-    has_marks?;
+    has_annotations?;
     Ok(status)
 }
 
@@ -233,7 +233,7 @@ fn write_summary(arguments: &Arguments, target: &Target, report: &Report, option
         return Ok(());
     };
     // The summary is the report itself, as far as it fits, so it links to no other one.
-    let options = markdown::Options { budget: SUMMARY, report_url: None, ..options.clone() };
+    let options = markdown::Options { budget: MAX_SUMMARY_CHARACTERS, report_url: None, ..options.clone() };
     let text = markdown::document(report, &options).markdown(&options);
     if path == Path::new("-") {
         let mut out = output::stdout();
@@ -246,7 +246,7 @@ fn write_summary(arguments: &Arguments, target: &Target, report: &Report, option
 }
 
 /// Prints what was done, or why it was not.
-fn tell(posted: &Posted, number: u64) {
+fn print_outcome(posted: &Posted, number: u64) {
     match posted {
         Posted::Done => log::print(&format_args!("hierad: the review is on request {number}")),
         Posted::None => log::print(&format_args!("hierad: request {number} has no effect, and needs no comment")),

@@ -2,7 +2,7 @@
 
 use super::saved::Saved;
 use super::target::Target;
-use super::{Arguments, CheckMode, CommentMode, comment_options, tell};
+use super::{Arguments, CheckMode, CommentMode, comment_options, print_outcome};
 use crate::cli::output::log;
 use crate::cli::{Result, Status};
 use crate::forge::ci::Ci;
@@ -59,10 +59,10 @@ impl Poster<'_> {
             self.tell_why_not(target)?;
             return Ok(false);
         };
-        let has_marks = self.check(client, target, review).await?;
-        let Some(number) = target.ci.number else { return Ok(has_marks) };
+        let has_annotations = self.check(client, target, review).await?;
+        let Some(number) = target.ci.number else { return Ok(has_annotations) };
         match self.comment(client, target, number, review.saved).await {
-            Ok(Some(posted)) => tell(&posted, number),
+            Ok(Some(posted)) => print_outcome(&posted, number),
             Ok(None) => {}
             Err(error) if error.is_forbidden() && !target.ci.is_own => {
                 log::print(&format_args!(
@@ -71,7 +71,7 @@ impl Poster<'_> {
             }
             Err(error) => return Err(error.into()),
         }
-        Ok(has_marks)
+        Ok(has_annotations)
     }
 
     /// Posts the comment that another job has saved, on the requests whose last commit it is about.
@@ -93,7 +93,7 @@ impl Poster<'_> {
         for number in numbers {
             let posted = self.comment(client, target, number, saved).await?;
             if let Some(posted) = posted {
-                tell(&posted, number);
+                print_outcome(&posted, number);
             }
         }
         Ok(Status::Done)
@@ -110,7 +110,7 @@ impl Poster<'_> {
             return Ok(None);
         }
         let text = with_name(self.markdown(target, saved), target);
-        let short = short(saved, target);
+        let short = short_comment(saved, target);
         let wanted = match self.arguments.comment {
             CommentMode::Changes if saved.is_clean => DesiredComment::IfThere(&text),
             _ => DesiredComment::Comment(&text, &short),
@@ -191,7 +191,7 @@ fn with_name(text: String, target: &Target) -> String {
 }
 
 /// Returns a short comment, for forges that refuse the whole one as too long.
-fn short(saved: &Saved, target: &Target) -> String {
+fn short_comment(saved: &Saved, target: &Target) -> String {
     let place = match &target.ci.url {
         Some(url) => format!("[The job]({url}) has the whole review."),
         None => "The job has the whole review.".to_owned(),

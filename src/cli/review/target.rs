@@ -59,7 +59,7 @@ impl Target {
             ci.is_own &= ci.number == Some(number);
             ci.number = Some(number);
         }
-        let run = ci.run.unwrap_or_else(now);
+        let run = ci.run.unwrap_or_else(run_of_clock);
         let wanted = RequestCommits {
             remote: arguments.remote.clone(),
             is_fetched: arguments.fetch,
@@ -121,7 +121,7 @@ impl Target {
 }
 
 /// Returns a run for a job without a number, taken from the clock so that later runs are greater.
-fn now() -> Run {
+fn run_of_clock() -> Run {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Run(now.as_secs(), u64::from(now.subsec_millis()))
 }

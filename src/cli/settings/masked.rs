@@ -26,13 +26,13 @@ pub(super) fn masked(name: &str, value: Value) -> Value {
             words.into_iter().enumerate().map(|(at, word)| if at == 0 { word } else { Value::from(MASK) }).collect()
         }
         Value::Array(items) => items.into_iter().map(|item| masked(name, item)).collect(),
-        Value::String(text) => text_of(name, &text).into(),
+        Value::String(text) => masked_text(name, &text).into(),
         _ if is_secret_name(name) => MASK.into(),
         other => other,
     }
 }
 
-fn text_of(name: &str, text: &str) -> String {
+fn masked_text(name: &str, text: &str) -> String {
     if is_secret_name(name) {
         return MASK.to_owned();
     }

@@ -10,7 +10,7 @@ use crate::settings::Refusal;
 use crate::visible::visible;
 
 /// The maximum number of characters of a value.
-const WIDEST: usize = 60;
+const MAX_CHARACTERS: usize = 60;
 
 pub(super) fn write(
     files: &[(PathBuf, bool)],
@@ -27,7 +27,9 @@ pub(super) fn write(
     if files.is_empty() {
         writeln!(out, "no settings file: everything has its default, or a flag")?;
     }
-    let row = |row: &Row| vec![row.setting.clone(), row.value.as_ref().map(shown).unwrap_or_default(), from(&row.from)];
+    let row = |row: &Row| {
+        vec![row.setting.clone(), row.value.as_ref().map(shown).unwrap_or_default(), origin_in_words(&row.from)]
+    };
     let head = ["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec();
     if !rows.is_empty() {
         writeln!(out)?;
@@ -46,11 +48,11 @@ pub(super) fn write(
 /// Returns a value on one line, cut if it is long.
 fn shown(value: &serde_json::Value) -> String {
     let text = value.to_string();
-    let start: String = text.chars().take(WIDEST).collect();
+    let start: String = text.chars().take(MAX_CHARACTERS).collect();
     if start.len() < text.len() { format!("{start}...") } else { start }
 }
 
-fn from(from: &From) -> String {
+fn origin_in_words(from: &From) -> String {
     match from {
         From::Git(origin) => format!("git's configuration, {origin}"),
         From::Settings(Source::Flag(flag)) => (*flag).to_owned(),

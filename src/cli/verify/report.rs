@@ -11,11 +11,11 @@ use crate::verify::{Answer, Disagreement, Explained, Findings, Reference};
 use crate::visible::visible_json;
 
 /// Returns the two answers, with secrets replaced.
-fn shown(one: &Disagreement) -> [String; 2] {
-    if one.puppet.is_secret() || one.hierad.is_secret() {
+fn shown(disagreement: &Disagreement) -> [String; 2] {
+    if disagreement.puppet.is_secret() || disagreement.hierad.is_secret() {
         return ["[secret]", "[another secret]"].map(str::to_owned);
     }
-    [one.puppet.to_string(), one.hierad.to_string()]
+    [disagreement.puppet.to_string(), disagreement.hierad.to_string()]
 }
 
 pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
@@ -42,7 +42,7 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
         1 => writeln!(out, "1 disagreement")?,
         count => writeln!(out, "{count} disagreements")?,
     }
-    findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
+    findings.disagreements.iter().try_for_each(|disagreement| write_disagreement(disagreement, name, out))
 }
 
 /// Returns the findings in one line.
@@ -80,14 +80,14 @@ fn gaps(findings: &Findings) -> Vec<String> {
     gaps
 }
 
-fn counted((count, one): (usize, &str)) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+fn counted((count, noun): (usize, &str)) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-fn write_disagreement(one: &Disagreement, name: &str, out: &mut dyn Write) -> io::Result<()> {
-    let [puppet, hierad] = shown(one);
-    writeln!(out, "\n{} {}\n  {name}: {puppet}\n  hierad: {hierad}", one.node, one.key)?;
-    let Some(explained) = &one.explained else { return Ok(()) };
+fn write_disagreement(disagreement: &Disagreement, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    let [puppet, hierad] = shown(disagreement);
+    writeln!(out, "\n{} {}\n  {name}: {puppet}\n  hierad: {hierad}", disagreement.node, disagreement.key)?;
+    let Some(explained) = &disagreement.explained else { return Ok(()) };
     for (name, text) in [(name, &explained.puppet), ("hierad", &explained.hierad)] {
         if text.is_empty() {
             continue;
@@ -150,19 +150,25 @@ impl WireAnswer {
 }
 
 pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let disagreement = |one: &'_ Disagreement| {
-        let hidden = one.puppet.is_secret() || one.hierad.is_secret();
-        (WireAnswer::new(&one.puppet, hidden), WireAnswer::new(&one.hierad, hidden))
+    let wire_answers = |disagreement: &'_ Disagreement| {
+        let hidden = disagreement.puppet.is_secret() || disagreement.hierad.is_secret();
+        (WireAnswer::new(&disagreement.puppet, hidden), WireAnswer::new(&disagreement.hierad, hidden))
     };
-    let disagreements = findings.disagreements.iter().map(|one| {
-        let (puppet, hierad) = disagreement(one);
-        WireDisagreement { node: &one.node, key: &one.key, puppet, hierad, explained: one.explained.as_ref() }
+    let disagreements = findings.disagreements.iter().map(|disagreement| {
+        let (puppet, hierad) = wire_answers(disagreement);
+        WireDisagreement {
+            node: &disagreement.node,
+            key: &disagreement.key,
+            puppet,
+            hierad,
+            explained: disagreement.explained.as_ref(),
+        }
     });
-    let of = |reference| (findings.reference == reference).then_some(&*findings.version);
+    let version_of = |reference| (findings.reference == reference).then_some(&*findings.version);
     let wire = Wire {
         schema: "hierad.verify/1",
-        puppet: of(Reference::Puppet),
-        hiera: of(Reference::Hiera3),
+        puppet: version_of(Reference::Puppet),
+        hiera: version_of(Reference::Hiera3),
         ruby: findings.ruby.as_deref(),
         seed: findings.seed,
         complete: findings.is_complete(),
