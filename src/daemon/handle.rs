@@ -26,15 +26,15 @@ pub(super) struct ServiceHandle {
     /// Rings when a report is ready.
     pub(super) resolved: Bell,
     /// Rings when a review is requested.
-    pub(super) asked: Bell,
+    pub(super) review_asked: Bell,
 }
 
 impl ServiceHandle {
     /// Makes the handle of a process that has done nothing yet.
     pub(super) fn new() -> ServiceHandle {
         let (metrics, health, progress) = (Metrics::new(), Health::default(), Progress::default());
-        let [look, resolved, asked] = std::array::from_fn(|_| Bell::new());
-        ServiceHandle { metrics, health, progress, look, resolved, asked }
+        let [look, resolved, review_asked] = std::array::from_fn(|_| Bell::new());
+        ServiceHandle { metrics, health, progress, look, resolved, review_asked }
     }
 
     /// Forgets all names except those in the current settings.
@@ -69,7 +69,7 @@ impl ServiceHandle {
 
     /// Notes whether the data of a branch can be read; `blind` is the reason if not. Returns true if this is a change.
     pub(super) fn saw_branch(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) -> bool {
-        let is_news = self.health.see(repository, branch, blind);
+        let is_news = self.health.note_branch(repository, branch, blind);
         self.metrics.set_blind(repository, self.health.blind_count(repository));
         if !is_news {
             return false;
@@ -85,7 +85,7 @@ impl ServiceHandle {
     /// Notes when the sources of a repository's nodes were asked, and the reason if one of them has failed since.
     pub(super) fn saw_sources(&self, repository: &RepositoryName, fetched: u64, trouble: Option<String>) {
         self.metrics.set_nodes_fetched(repository, fetched);
-        self.health.see_sources(repository, trouble);
+        self.health.note_sources(repository, trouble);
     }
 
     /// Forgets the branches of a repository that no longer exist.

@@ -11,7 +11,7 @@ use crate::event::RepositoryName;
 use crate::git::BranchName;
 
 /// The time that may pass since the last success of a watch or a mirror, in addition to its own periods.
-const LATELY: Duration = Duration::from_secs(30);
+const TOLERATED_DELAY: Duration = Duration::from_secs(30);
 
 /// The health of a service.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl Successes {
     /// Expects successes. What is known about the repository from before a reload is kept.
     fn expect(&self, repository: &RepositoryName, is_tried: bool, last: Option<Instant>, period: Duration) {
         let fresh = Success { is_tried, last, patience: Duration::ZERO };
-        self.locked().entry(repository.clone()).or_insert(fresh).patience = LATELY + 2 * period;
+        self.locked().entry(repository.clone()).or_insert(fresh).patience = TOLERATED_DELAY + 2 * period;
     }
 
     fn tried(&self, repository: &RepositoryName, is_good: bool) {
@@ -123,7 +123,7 @@ impl Health {
     }
 
     /// Notes whether the data of a branch can be read; `blind` is the reason if not. Returns true if this is a change.
-    pub(super) fn see(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) -> bool {
+    pub(super) fn note_branch(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) -> bool {
         let place = (repository.clone(), branch.clone());
         let mut branches = self.blind_branches();
         let was_blind = match blind {
@@ -134,7 +134,7 @@ impl Health {
     }
 
     /// Notes why a source of the nodes of a repository could not be asked; `None` if all could.
-    pub(super) fn see_sources(&self, repository: &RepositoryName, trouble: Option<String>) {
+    pub(super) fn note_sources(&self, repository: &RepositoryName, trouble: Option<String>) {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         match trouble {
             Some(trouble) => _ = sources.insert(repository.clone(), trouble),
@@ -161,12 +161,12 @@ impl Health {
 
     /// Forgets the branches of a repository that no longer exist.
     pub(super) fn retain_branches(&self, repository: &RepositoryName, is_there: impl Fn(&BranchName) -> bool) {
-        self.blind_branches().retain(|(of, branch), _| of != repository || is_there(branch));
+        self.blind_branches().retain(|(known, branch), _| known != repository || is_there(branch));
     }
 
     /// Returns the number of branches of a repository that cannot be read.
     pub(super) fn blind_count(&self, repository: &RepositoryName) -> usize {
-        self.blind_branches().keys().filter(|(of, _)| of == repository).count()
+        self.blind_branches().keys().filter(|(known, _)| known == repository).count()
     }
 
     /// Returns the branches that cannot be read, with the reasons.
@@ -249,21 +249,21 @@ mod tests {
     #[test]
     fn sources_that_cannot_be_asked_are_told() {
         let (health, data) = (Health::default(), RepositoryName::from("data"));
-        health.see_sources(&data, Some("no route".to_owned()));
+        health.note_sources(&data, Some("no route".to_owned()));
         assert_eq!(
             (health.trouble(), health.old_nodes()),
             (vec![], vec!["the nodes of data are old: no route".to_owned()])
         );
-        health.see_sources(&data, None);
+        health.note_sources(&data, None);
         assert_eq!(health.old_nodes(), [""; 0]);
     }
 
     #[test]
     fn only_changes_of_a_branch_are_news() {
         let (health, data, main) = (Health::default(), RepositoryName::from("data"), BranchName::new("main"));
-        assert!(!health.see(&data, &main, None));
-        assert!(health.see(&data, &main, Some("no hiera.yaml")));
-        assert!(!health.see(&data, &main, Some("no data")));
+        assert!(!health.note_branch(&data, &main, None));
+        assert!(health.note_branch(&data, &main, Some("no hiera.yaml")));
+        assert!(!health.note_branch(&data, &main, Some("no data")));
         assert_eq!(health.blind(), ["main of data: no data"]);
         assert_eq!(health.blind_count(&data), 1);
         health.retain_branches(&data, |_| false);

@@ -23,7 +23,7 @@ use crate::process::Group;
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// The time that git has to clean up when it is asked to stop.
-const LAST_MOMENTS: Duration = Duration::from_secs(2);
+const CLEANUP_TIME: Duration = Duration::from_secs(2);
 
 /// The maximum size of an answer from git, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
@@ -45,7 +45,7 @@ enum FetchError {
     #[error("{0}")]
     Git(String),
     #[error("took longer than {} s, its 'fetch_timeout'", .0.as_secs_f64())]
-    Late(Duration),
+    TimedOut(Duration),
     #[error("the daemon ends")]
     Shutdown,
     #[error("cannot run `git`: {0}")]
@@ -155,7 +155,7 @@ impl MirrorFetcher {
         }
         group.is_led_by(&child);
         let (answer, messages) = (child.stdout.take(), child.stderr.take());
-        let mut output = pin!(async { tokio::join!(child.wait(), answer_of(answer), last_of(messages)) });
+        let mut output = pin!(async { tokio::join!(child.wait(), answer_of(answer), last_messages(messages)) });
         let error = tokio::select! {
             output = &mut output => {
                 group.release();
@@ -163,12 +163,12 @@ impl MirrorFetcher {
                 let is_done = status.map_err(FetchError::NotRun)?.success();
                 return if is_done { Ok(answer) } else { Err(FetchError::Git(messages.text().trim().to_owned())) };
             }
-            () = sleep(self.limit) => FetchError::Late(self.limit),
+            () = sleep(self.limit) => FetchError::TimedOut(self.limit),
             () = shutdown.requested() => FetchError::Shutdown,
         };
         // If git were killed at once, it would leave its locks behind.
         group.terminate();
-        _ = timeout(LAST_MOMENTS, output).await;
+        _ = timeout(CLEANUP_TIME, output).await;
         Err(error)
     }
 }
@@ -183,11 +183,11 @@ async fn answer_of(pipe: Option<impl AsyncRead + Unpin>) -> String {
 }
 
 /// Reads the last messages of git.
-async fn last_of(pipe: Option<impl AsyncRead + Unpin>) -> Messages {
-    let (mut messages, mut some) = (Messages::default(), vec![0; 8192]);
+async fn last_messages(pipe: Option<impl AsyncRead + Unpin>) -> Messages {
+    let (mut messages, mut buffer) = (Messages::default(), vec![0; 8192]);
     if let Some(mut pipe) = pipe {
-        while let Ok(read @ 1..) = pipe.read(&mut some).await {
-            _ = messages.write(&some[..read]);
+        while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
+            _ = messages.write(&buffer[..read]);
         }
     }
     messages

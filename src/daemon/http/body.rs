@@ -35,16 +35,17 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
     }
 }
 
-/// Reads a body of at most `most` bytes within `time`, and calls `each` for each piece.
+/// Reads a body of at most `max_length` bytes within `time`, and calls `take_piece` for each piece.
 pub(super) async fn read(
     request: Request,
-    most: usize,
+    max_length: usize,
     time: Duration,
-    mut each: impl FnMut(&[u8]),
+    mut take_piece: impl FnMut(&[u8]),
 ) -> Result<(), Problem> {
-    let too_long = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have at most {most} bytes"));
-    let said = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if said.is_some_and(|said| said > most as u64) {
+    let too_long =
+        || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have at most {max_length} bytes"));
+    let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|declared| declared > max_length as u64) {
         return Err(too_long());
     }
     let client = request.extensions().get::<Arc<Client>>().cloned();
@@ -54,16 +55,16 @@ pub(super) async fn read(
         while let Some(piece) = pieces.next().await {
             let piece: Bytes = piece.map_err(|_| Problem::wrong("the body ends too early"))?;
             length += piece.len();
-            if length > most {
+            if length > max_length {
                 return Err(too_long());
             }
-            each(&piece);
+            take_piece(&piece);
         }
-        client.inspect(|client| client.has_asked());
+        client.inspect(|client| client.note_request());
         Ok(())
     };
-    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body takes too long");
-    timeout(time, all).await.map_err(late)?
+    let too_late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body takes too long");
+    timeout(time, all).await.map_err(too_late)?
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

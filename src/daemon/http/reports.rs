@@ -16,7 +16,7 @@ use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::git::CommitId;
 
 /// The default and the maximum number of reports in a list.
-const LIMIT: u32 = 50;
+const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 1000;
 
 #[derive(Serialize)]
@@ -61,7 +61,7 @@ pub(super) async fn list(
     parameters: Parameters,
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["limit", "before", "after"])?;
-    let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(LIMIT);
+    let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(DEFAULT_LIMIT);
     let before = parameters.number("before", (JobNumber(1), JobNumber::MAX))?.unwrap_or(JobNumber::MAX);
     let after = parameters.number("after", (JobNumber(0), JobNumber::MAX))?;
     // One more than asked for shows whether there is another page.

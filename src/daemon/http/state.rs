@@ -21,23 +21,23 @@ use crate::forge::Forge;
 use crate::workers::Stop;
 
 /// The number of questions that are answered at a time: each may use all threads.
-const AT_WORK: usize = 2;
+const MAX_QUESTIONS: usize = 2;
 
 /// The time that a question waits for its turn.
-const TURN: Duration = Duration::from_secs(5);
+const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time that a client waits for an answer.
-const ANSWER: Duration = Duration::from_mins(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The time that a client waits for the queue.
-const QUEUE: Duration = Duration::from_secs(5);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of clients of the stream.
-const LISTENERS: usize = 64;
+const MAX_LISTENERS: usize = 64;
 
 /// The maximum number of webhooks about requests whose bodies are kept at a time, in total and from one client.
-const BODIES: usize = 8;
-const BODIES_OF_ONE: usize = 4;
+const MAX_BODIES: usize = 8;
+const MAX_BODIES_OF_CLIENT: usize = 4;
 
 /// The state that all requests share.
 pub(super) struct State {
@@ -94,8 +94,8 @@ impl State {
         handle: Arc<ServiceHandle>,
         shutdown: Shutdown,
     ) -> State {
-        let [listeners, work] = [LISTENERS, AT_WORK].map(|permits| Arc::new(Semaphore::new(permits)));
-        let bodies = Places::new(BODIES, BODIES_OF_ONE);
+        let [listeners, work] = [MAX_LISTENERS, MAX_QUESTIONS].map(|permits| Arc::new(Semaphore::new(permits)));
+        let bodies = Places::new(MAX_BODIES, MAX_BODIES_OF_CLIENT);
         State { options, queue, handle, shutdown, listeners, projects, bodies, answers, work }
     }
 
@@ -119,17 +119,17 @@ impl State {
         question: impl FnOnce(&dyn Answers, &Arc<dyn Stop>) -> Result<T, AnswerError> + Send + 'static,
     ) -> Result<T, Problem> {
         let answers = self.answers_of(repository)?;
-        let Ok(Ok(turn)) = timeout(TURN, self.work.clone().acquire_owned()).await else {
+        let Ok(Ok(turn)) = timeout(TURN_TIMEOUT, self.work.clone().acquire_owned()).await else {
             return Err(Problem::busy("too many requests are being answered; try again later"));
         };
-        let wish = Arc::new(Wish::new(ANSWER));
+        let wish = Arc::new(Wish::new(ANSWER_TIMEOUT));
         let _end = End(wish.clone());
         let task = spawn_blocking(move || {
             let _turn = turn;
             let stop: Arc<dyn Stop> = wish;
             question(&*answers, &stop)
         });
-        match timeout(ANSWER, task).await {
+        match timeout(ANSWER_TIMEOUT, task).await {
             Ok(Ok(answer)) => Ok(answer?),
             Ok(Err(_)) => Err(Problem::fault(&"a panic")),
             Err(_) => Err(Problem::busy("the answer takes too long; try again later")),
@@ -138,7 +138,7 @@ impl State {
 
     /// Takes a step in the queue, and fails if it takes too long.
     pub(super) async fn queue<T>(&self, step: impl Future<Output = Result<T, QueueError>>) -> Result<T, Problem> {
-        match timeout(QUEUE, step).await {
+        match timeout(QUEUE_TIMEOUT, step).await {
             Ok(result) => result.map_err(|error| Problem::fault(&error)),
             Err(_) => Err(Problem::busy("the queue does not answer; try again later")),
         }

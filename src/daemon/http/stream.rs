@@ -19,7 +19,7 @@ use crate::daemon::queue::Cursor;
 use crate::event::JobNumber;
 
 /// The header with which a client continues where it left off.
-const LAST: &str = "last-event-id";
+const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Sends each report that is made from now on, or after the last one that the client has received.
 pub(super) async fn listen(
@@ -32,7 +32,7 @@ pub(super) async fn listen(
     let permit = permit.map_err(|_| Problem::busy("there are too many clients of the stream"))?;
     // Rings that come while the queue is read are heard afterwards.
     let rings = state.handle.resolved.listen();
-    let (cursor, place) = match headers.get(LAST) {
+    let (cursor, place) = match headers.get(LAST_EVENT_ID) {
         None => {
             // In this order, so that nothing that is made in between is left out.
             let last = state.queue(state.queue.last()).await?;

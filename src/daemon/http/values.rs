@@ -19,7 +19,7 @@ use crate::report::Format;
 use crate::workers::Stop;
 
 /// The default and the maximum number of nodes in a list.
-const LIMIT: usize = 1000;
+const DEFAULT_LIMIT: usize = 1000;
 const MAX_LIMIT: usize = 10_000;
 
 /// The maximum length of a revision's name, in bytes.
@@ -46,7 +46,7 @@ pub(super) async fn nodes(
     parameters: Parameters,
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["repository", "limit", "after"])?;
-    let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(LIMIT);
+    let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(DEFAULT_LIMIT);
     let names = state.ask(parameters.text("repository"), |answers, _| answers.nodes()).await?;
     let start = parameters.text("after").map_or(0, |after| names.partition_point(|name| **name <= *after));
     let end = names.len().min(start + limit);
@@ -63,7 +63,7 @@ pub(super) async fn node(
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["repository", "rev", "key"])?;
     let revision = revision(parameters.text("rev"))?;
-    let keys = checked(parameters.all("key").map(str::to_owned).collect())?;
+    let keys = checked_keys(parameters.all("key").map(str::to_owned).collect())?;
     let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.snapshot(&certname, &revision, &keys, stop);
     let NodeSnapshot { commit, text } = state.ask(parameters.text("repository"), ask).await?;
     Ok(([(CONTENT_TYPE.as_str(), "application/json"), ("x-hierad-commit", &*commit)], text).into_response())
@@ -129,25 +129,25 @@ pub(super) async fn lookup(
 }
 
 /// Checks the body of a lookup request.
-fn checked_request(asked: LookupBody) -> Result<LookupRequest, Problem> {
-    let node = match (asked.node, asked.profile) {
+fn checked_request(body: LookupBody) -> Result<LookupRequest, Problem> {
+    let node = match (body.node, body.profile) {
         (Some(node), None) => LookupNode::Named(node),
         (None, Some(profile)) => LookupNode::Profile(profile.get().as_bytes().to_vec()),
         _ => return Err(Problem::wrong("one of 'node' and 'profile' is needed").at(".".to_owned())),
     };
-    if asked.keys.is_empty() {
+    if body.keys.is_empty() {
         return Err(Problem::wrong("at least one key is needed").at("keys".to_owned()));
     }
-    let merge = asked.merge.map(|merge| values::parse(merge.get().as_bytes()));
+    let merge = body.merge.map(|merge| values::parse(merge.get().as_bytes()));
     if let Some(fault) = merge.as_ref().and_then(|merge| merge.fault.as_ref()) {
         return Err(Problem::wrong(fault.text.clone()).at("merge".to_owned()));
     }
     let merge = merge.map(|merge| merge.value);
-    Ok(LookupRequest { revision: revision(asked.rev.as_deref())?, node, keys: checked(asked.keys)?, merge })
+    Ok(LookupRequest { revision: revision(body.rev.as_deref())?, node, keys: checked_keys(body.keys)?, merge })
 }
 
 /// Checks the keys of a request.
-fn checked(keys: Vec<String>) -> Result<Vec<String>, Problem> {
+fn checked_keys(keys: Vec<String>) -> Result<Vec<String>, Problem> {
     if keys.len() > MAX_KEYS || keys.iter().any(String::is_empty) {
         return Err(Problem::wrong(format!("at most {MAX_KEYS} keys are allowed, and none may be empty")));
     }
@@ -155,8 +155,8 @@ fn checked(keys: Vec<String>) -> Result<Vec<String>, Problem> {
 }
 
 /// Checks the revision of a request, which must not look like an option of a program. The default is HEAD.
-fn revision(named: Option<&str>) -> Result<String, Problem> {
-    let revision = named.unwrap_or("HEAD");
+fn revision(name: Option<&str>) -> Result<String, Problem> {
+    let revision = name.unwrap_or("HEAD");
     if revision.is_empty() || revision.len() > MAX_REVISION || revision.starts_with('-') {
         return Err(Problem::wrong(format!("a revision has 1 to {MAX_REVISION} bytes and does not begin with '-'")));
     }

@@ -33,7 +33,7 @@ const MAX_REQUEST: usize = 4 << 20;
 
 /// The time limit for such a body, since it takes up a place before its sender is known. GitHub, too, gives up after
 /// 10 seconds.
-const REQUEST: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Receives a webhook.
 pub(super) async fn receive(
@@ -51,13 +51,13 @@ pub(super) async fn receive(
     let verifier = Verifier::new(forge, request.headers(), secret).ok_or_else(|| refused(forge))?;
     let peer = request.extensions().get::<Arc<Client>>().and_then(|client| client.peer);
     let _place = if is_request { Some(place(&state, peer).await?) } else { None };
-    let kept = verified(&state, (forge, verifier), request, is_request).await?;
+    let content = read_verified(&state, (forge, verifier), request, is_request).await?;
     let is_push = webhooks.pushes.contains(&&*event);
     tracing::info!(forge = forge.name(), event, is_push, "a webhook has come");
     if is_push {
         state.handle.look.ring();
     }
-    let reviews = if is_request { ask(&state, forge, &kept).await? } else { 0 };
+    let reviews = if is_request { queue_reviews(&state, forge, &content).await? } else { 0 };
     let body = json!({"event": event, "looks": is_push, "reviews": reviews}).to_string();
     Ok((StatusCode::ACCEPTED, [(CONTENT_TYPE, "application/json")], body).into_response())
 }
@@ -74,30 +74,30 @@ fn refused(forge: &dyn Forge) -> Problem {
 }
 
 /// Reads the body to its end, and fails unless the sender knows the secret. Returns the body if it is to be kept.
-async fn verified(
+async fn read_verified(
     state: &State,
     (forge, mut verifier): (&dyn Forge, Verifier),
     request: Request,
     is_kept: bool,
 ) -> Result<Vec<u8>, Problem> {
-    let mut kept = Vec::new();
-    let most = if is_kept { MAX_REQUEST } else { MAX_BODY };
-    let time = if is_kept { state.options.timeout.min(REQUEST) } else { state.options.timeout };
-    let each = |piece: &[u8]| {
+    let mut content = Vec::new();
+    let max_length = if is_kept { MAX_REQUEST } else { MAX_BODY };
+    let time = if is_kept { state.options.timeout.min(REQUEST_TIMEOUT) } else { state.options.timeout };
+    let take_piece = |piece: &[u8]| {
         verifier.update(piece);
         if is_kept {
-            kept.extend_from_slice(piece);
+            content.extend_from_slice(piece);
         }
     };
-    read(request, most, time, each).await?;
+    read(request, max_length, time, take_piece).await?;
     if !verifier.passes() {
         return Err(refused(forge));
     }
-    Ok(kept)
+    Ok(content)
 }
 
 /// Queues the reviews of the request that a body is about, and returns their number.
-async fn ask(state: &State, forge: &'static dyn Forge, body: &[u8]) -> Result<usize, Problem> {
+async fn queue_reviews(state: &State, forge: &'static dyn Forge, body: &[u8]) -> Result<usize, Problem> {
     let event = forge.news(body).map_err(|error| {
         tracing::warn!(forge = forge.name(), %error, "a webhook about a request cannot be read");
         Problem::wrong(format!("the body must be JSON ('application/json') as the forge describes it: {error}"))
@@ -115,6 +115,6 @@ async fn ask(state: &State, forge: &'static dyn Forge, body: &[u8]) -> Result<us
     }
     state.queue(state.queue.ask_for_review(&reviews, event.number)).await?;
     tracing::info!(forge = forge.name(), project, request = event.number, "a review is asked for");
-    state.handle.asked.ring();
+    state.handle.review_asked.ring();
     Ok(reviews.len())
 }

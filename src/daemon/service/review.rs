@@ -73,13 +73,13 @@ impl Reviewer {
     /// Reviews requests until the service ends.
     pub(super) async fn run(self, mut shutdown: Shutdown) -> Result<(), ServiceError> {
         let names: Vec<String> = self.reviews.iter().map(|reviews| reviews.name.clone()).collect();
-        let mut asked = self.handle.asked.listen();
+        let mut requests = self.handle.review_asked.listen();
         while !shutdown.is_requested() {
             let next = insist(&self.handle, &mut shutdown, || self.queue.next_review(&names)).await;
             match next {
                 None => break,
-                Some(None) => rest(LOOK, &mut asked, &mut shutdown).await,
-                Some(Some((_, wait))) if !wait.is_zero() => rest(wait.min(LOOK), &mut asked, &mut shutdown).await,
+                Some(None) => rest(LOOK, &mut requests, &mut shutdown).await,
+                Some(Some((_, wait))) if !wait.is_zero() => rest(wait.min(LOOK), &mut requests, &mut shutdown).await,
                 Some(Some((job, _))) => {
                     let span = tracing::error_span!("review", of = job.name, request = job.request);
                     self.one(&job, &mut shutdown).instrument(span).await;
@@ -138,10 +138,10 @@ fn pause(attempts: u32, took: Duration) -> Duration {
 }
 
 /// Rests until the time is over, a review is requested, or the task has to end.
-async fn rest(time: Duration, asked: &mut flag::Receiver<()>, shutdown: &mut Shutdown) {
+async fn rest(time: Duration, requests: &mut flag::Receiver<()>, shutdown: &mut Shutdown) {
     tokio::select! {
         _ = shutdown.interrupts(time) => {}
-        Ok(()) = asked.changed() => {}
+        Ok(()) = requests.changed() => {}
     }
 }
 

@@ -24,10 +24,10 @@ enum Stage {
 /// All clients, the oldest first.
 #[derive(Debug)]
 pub(in crate::daemon::http) struct Clients {
-    most: usize,
+    max_clients: usize,
     list: Mutex<VecDeque<Arc<Client>>>,
     /// Notified when there may be room.
-    moved: Arc<Notify>,
+    room_changed: Arc<Notify>,
 }
 
 /// A client.
@@ -37,7 +37,7 @@ pub(in crate::daemon::http) struct Client {
     pub(in crate::daemon::http) peer: Option<IpAddr>,
     stage: Mutex<Stage>,
     leave: Notify,
-    moved: Arc<Notify>,
+    room_changed: Arc<Notify>,
 }
 
 /// A client's entry in the list, removed when it is dropped.
@@ -48,9 +48,9 @@ pub(in crate::daemon::http) struct Member {
 }
 
 impl Clients {
-    /// Makes an empty list for at most `most` clients.
-    pub(in crate::daemon::http) fn new(most: usize) -> Arc<Clients> {
-        Arc::new(Clients { most, list: Mutex::default(), moved: Arc::default() })
+    /// Makes an empty list for at most `max_clients` clients.
+    pub(in crate::daemon::http) fn new(max_clients: usize) -> Arc<Clients> {
+        Arc::new(Clients { max_clients, list: Mutex::default(), room_changed: Arc::default() })
     }
 
     /// Adds a client. If there are too many, the oldest one that has not sent a whole request has to leave or, if
@@ -58,23 +58,23 @@ impl Clients {
     /// waits.
     pub(in crate::daemon::http) async fn add(self: &Arc<Self>, peer: Option<IpAddr>) -> Member {
         while !self.has_room() {
-            self.moved.notified().await;
+            self.room_changed.notified().await;
         }
-        let (stage, moved) = (Mutex::new(Stage::Asking), self.moved.clone());
-        let client = Arc::new(Client { peer, stage, leave: Notify::new(), moved });
+        let (stage, room_changed) = (Mutex::new(Stage::Asking), self.room_changed.clone());
+        let client = Arc::new(Client { peer, stage, leave: Notify::new(), room_changed });
         self.list().push_back(client.clone());
         Member { client, clients: self.clone() }
     }
 
     fn has_room(&self) -> bool {
         let mut list = self.list();
-        if list.len() < self.most {
+        if list.len() < self.max_clients {
             return true;
         }
         let oldest = |stage| list.iter().position(|client| client.stage() == stage);
-        let leaves = oldest(Stage::Asking).or_else(|| oldest(Stage::Reading));
-        let leaves = leaves.and_then(|at| list.remove(at));
-        leaves.inspect(|client| client.leave.notify_one()).is_some()
+        let leaving = oldest(Stage::Asking).or_else(|| oldest(Stage::Reading));
+        let leaving = leaving.and_then(|at| list.remove(at));
+        leaving.inspect(|client| client.leave.notify_one()).is_some()
     }
 
     fn list(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Client>>> {
@@ -85,30 +85,30 @@ impl Clients {
 impl Drop for Member {
     fn drop(&mut self) {
         self.clients.list().retain(|client| !Arc::ptr_eq(client, &self.client));
-        self.clients.moved.notify_one();
+        self.clients.room_changed.notify_one();
     }
 }
 
 impl Client {
     /// Waits until the client has to leave.
-    pub(in crate::daemon::http) async fn left(&self) {
+    pub(in crate::daemon::http) async fn leave_requested(&self) {
         self.leave.notified().await;
     }
 
     /// Notes that the client has sent a whole request.
-    pub(in crate::daemon::http) fn has_asked(&self) {
-        self.moves_to(Stage::Waiting);
+    pub(in crate::daemon::http) fn note_request(&self) {
+        self.set_stage(Stage::Waiting);
     }
 
     /// Notes that the client reads an answer, until the returned body is dropped.
-    pub(in crate::daemon::http) fn reads(self: &Arc<Self>, body: Body) -> Reading {
-        self.moves_to(Stage::Reading);
+    pub(in crate::daemon::http) fn note_reading(self: &Arc<Self>, body: Body) -> Reading {
+        self.set_stage(Stage::Reading);
         Reading { body, client: self.clone() }
     }
 
-    fn moves_to(&self, stage: Stage) {
+    fn set_stage(&self, stage: Stage) {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
-        self.moved.notify_one();
+        self.room_changed.notify_one();
     }
 
     fn stage(&self) -> Stage {
@@ -144,7 +144,7 @@ impl HttpBody for Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.client.moves_to(Stage::Asking);
+        self.client.set_stage(Stage::Asking);
     }
 }
 
@@ -156,14 +156,14 @@ mod tests {
     async fn the_oldest_slow_client_leaves() {
         let clients = Clients::new(3);
         let (working, reading, slow) = (clients.add(None).await, clients.add(None).await, clients.add(None).await);
-        working.client.has_asked();
-        let answer = reading.client.reads(Body::empty());
+        working.client.note_request();
+        let answer = reading.client.note_reading(Body::empty());
         let fourth = clients.add(None).await;
-        slow.client.left().await;
-        fourth.client.has_asked();
+        slow.client.leave_requested().await;
+        fourth.client.note_request();
         let fifth = clients.add(None).await;
-        reading.client.left().await;
-        fifth.client.has_asked();
+        reading.client.leave_requested().await;
+        fifth.client.note_request();
         // All requests are being handled: the next client waits until one of them is done.
         let next = tokio::spawn({
             let clients = clients.clone();

@@ -89,18 +89,18 @@ pub(in crate::daemon::http) async fn connection(
     let (app, client) = (TowerToHyperService::new(app), member.client.clone());
     let answer = service_fn(move |mut request: Request<Incoming>| {
         if request.body().is_end_stream() {
-            client.has_asked();
+            client.note_request();
         }
         request.extensions_mut().insert(client.clone());
         let (answer, client) = (app.call(request), client.clone());
-        async move { answer.await.map(|answer| answer.map(|body| client.reads(body))) }
+        async move { answer.await.map(|answer| answer.map(|body| client.note_reading(body))) }
     });
     let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), answer);
     tokio::pin!(connection);
     let result = tokio::select! {
         biased;
         result = connection.as_mut() => result,
-        () = member.client.left() => {
+        () = member.client.leave_requested() => {
             tracing::debug!("a slow client makes room");
             return;
         }
