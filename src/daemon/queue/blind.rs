@@ -26,7 +26,7 @@ impl Queue {
     /// Returns the branches of a repository that cannot be read at all, with the reasons.
     pub async fn blind(&self, repository: &RepositoryName) -> Result<Vec<(BranchName, String)>, QueueError> {
         let query = sqlx::query("SELECT branch, reason FROM blind WHERE repository = ? ORDER BY branch");
-        let rows = self.all(query.bind(repository.as_str())).await?;
+        let rows = self.all_rows(query.bind(repository.as_str())).await?;
         let branch = |row: &sqlx::sqlite::SqliteRow| Ok((BranchName::new(row.text(0)?), row.text(1)?));
         rows.iter().map(branch).collect()
     }

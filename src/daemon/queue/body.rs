@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use super::QueueError;
 
 /// The size in bytes from which the work is done on a separate thread.
-const LARGE: usize = 1 << 16;
+const THREAD_SIZE: usize = 1 << 16;
 
 /// A report in its stored form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,7 +71,7 @@ impl Body {
 
 /// Returns the report, uncompressed.
 pub(super) async fn unpack(content: Vec<u8>) -> Result<Vec<u8>, QueueError> {
-    let done = if content.len() < LARGE {
+    let done = if content.len() < THREAD_SIZE {
         read(&content)
     } else {
         spawn_blocking(move || read(&content)).await.unwrap_or_else(|error| Err(io::Error::other(error)))
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn reports_come_back_as_they_were() {
-        for size in [0, 1, 100, LARGE / 4, LARGE] {
+        for size in [0, 1, 100, THREAD_SIZE / 4, THREAD_SIZE] {
             let report = "{\"a\":".repeat(size).into_bytes();
             let body = Body::of(&report);
             assert_eq!(body.size(), report.len());

@@ -16,12 +16,12 @@ impl Queue {
     /// Returns the checkpoint of a repository, or `None` if it was never watched.
     pub async fn checkpoint(&self, repository: &RepositoryName) -> Result<Option<BranchCheckpoint>, QueueError> {
         let former = sqlx::query("SELECT former FROM repository WHERE name = ?").bind(repository.as_str());
-        let Some(row) = self.first(former).await? else { return Ok(None) };
+        let Some(row) = self.first_row(former).await? else { return Ok(None) };
         let former = row.text(0)?;
         let rows = sqlx::query("SELECT name, tip FROM branch WHERE repository = ?").bind(repository.as_str());
         let mut checkpoint = BranchCheckpoint { former: commits(&former), ..BranchCheckpoint::default() };
-        for row in self.all(rows).await? {
-            if let Some((name, tip)) = seen(&row)? {
+        for row in self.all_rows(rows).await? {
+            if let Some((name, tip)) = read_tip(&row)? {
                 checkpoint.branches.insert(name, tip);
             }
         }
@@ -41,11 +41,11 @@ impl Queue {
         for (branch, tip) in &checkpoint.branches {
             set_tip(&mut step, repository, branch, *tip).await?;
         }
-        for gone in [
+        for delete in [
             "DELETE FROM blind WHERE repository = ?1 AND branch NOT IN (SELECT name FROM branch WHERE repository = ?1)",
             "DELETE FROM nodes WHERE repository = ?1 AND branch NOT IN (SELECT name FROM branch WHERE repository = ?1)",
         ] {
-            sqlx::query(gone).bind(repository.as_str()).execute(&mut *step).await?;
+            sqlx::query(delete).bind(repository.as_str()).execute(&mut *step).await?;
         }
         step.commit().await?;
         step.release();
@@ -67,7 +67,7 @@ async fn save_former(
 
 /// Returns the branch and the tip in the first two columns of a row, or `None` if the tip is not a commit, so that
 /// the branch counts as new.
-pub(super) fn seen(row: &SqliteRow) -> Result<Option<(BranchName, CommitId)>, QueueError> {
+pub(super) fn read_tip(row: &SqliteRow) -> Result<Option<(BranchName, CommitId)>, QueueError> {
     let branch = BranchName::new(row.text(0)?);
     match row.commit(1) {
         Ok(tip) => Ok(Some((branch, tip))),

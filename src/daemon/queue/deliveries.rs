@@ -6,8 +6,8 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::database::row::{Columns, one_more};
-use super::jobs::{BEHIND_JOB, JOB, job};
-use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
+use super::jobs::{JOB_COLUMN_COUNT, JOB_COLUMNS, job};
+use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, time_until};
 use crate::event::{JobNumber, RepositoryName};
 
 /// Makes the first delivery that waits for the sink `?2` on the branch of the job `?3` due at `?1`.
@@ -32,7 +32,7 @@ fn first_delivery() -> String {
            UNION ALL SELECT repository, \
              (SELECT min(branch) {waiting} AND repository = branches.repository AND branch > name) \
              FROM branches WHERE name IS NOT NULL) \
-         SELECT {JOB}, delivery.due, delivery.attempts, delivery.since, delivery.begun \
+         SELECT {JOB_COLUMNS}, delivery.due, delivery.attempts, delivery.since, delivery.begun \
          FROM branches CROSS JOIN delivery CROSS JOIN job ON job.number = delivery.job \
          WHERE delivery.sink = ?1 AND delivery.job = \
            (SELECT min(job) {waiting} AND repository = branches.repository AND branch = name) \
@@ -73,8 +73,8 @@ impl Queue {
         let (now, late) = due_between();
         let first = sqlx::query(sqlx::AssertSqlSafe(first_delivery())).bind(sink).bind(now).bind(late);
         let first = first.bind(repository.map(RepositoryName::as_str));
-        let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
-        match until(row.try_get(BEHIND_JOB)?) {
+        let Some(row) = self.first_row(first).await? else { return Ok(NextDelivery::Nothing) };
+        match time_until(row.try_get(JOB_COLUMN_COUNT)?) {
             Duration::ZERO => self.delivery_or_next((sink, repository), &row).await,
             time => Ok(NextDelivery::Later(time)),
         }
@@ -109,7 +109,7 @@ impl Queue {
     /// Returns the delivery in a row of [`first_delivery`], with its report if it is wanted.
     async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
         let (attempts, since, begun): (u32, i64, u32) =
-            (row.count(BEHIND_JOB + 1)?, row.try_get(BEHIND_JOB + 2)?, row.count(BEHIND_JOB + 3)?);
+            (row.count(JOB_COLUMN_COUNT + 1)?, row.try_get(JOB_COLUMN_COUNT + 2)?, row.count(JOB_COLUMN_COUNT + 3)?);
         let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
         let job = Box::new(job(row)?);
         let report = if with_report { self.rendered(&job).await? } else { RenderedReport::default() };
@@ -119,7 +119,8 @@ impl Queue {
     /// Returns the report of a job in the form that sinks get.
     async fn rendered(&self, job: &Job) -> Result<RenderedReport, QueueError> {
         let report = sqlx::query("SELECT body, text FROM report WHERE job = ?").bind(job.name.number.0);
-        let report = self.first(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
+        let report =
+            self.first_row(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
         let text = match report.try_get::<Option<Vec<u8>>, _>(1)? {
             Some(text) => Some(String::from_utf8_lossy(&body::unpack(text).await?).into_owned()),
             None => None,
@@ -131,7 +132,7 @@ impl Queue {
     pub async fn is_retry_requested(&self, sink: &str) -> Result<bool, QueueError> {
         let query =
             "SELECT 1 FROM delivery WHERE sink = ? AND state = 'waiting' AND due = 0 AND error IS NOT NULL LIMIT 1";
-        Ok(self.first(sqlx::query(query).bind(sink)).await?.is_some())
+        Ok(self.first_row(sqlx::query(query).bind(sink)).await?.is_some())
     }
 
     /// Notes the beginning of an attempt at a delivery that may kill the daemon.
@@ -216,7 +217,7 @@ mod tests {
         let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
         for query in [first_delivery(), HURRY.to_owned()] {
             let plan = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}"));
-            let rows = queue.all(sqlx::query(plan)).await.unwrap();
+            let rows = queue.all_rows(sqlx::query(plan)).await.unwrap();
             let steps: Vec<String> = rows.iter().map(|row| row.try_get(3).unwrap()).collect();
             let read: Vec<&String> =
                 steps.iter().filter(|step| step.contains("delivery") || step.contains("job")).collect();

@@ -8,7 +8,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::checkpoints::set_tip;
 use super::database::row::{Columns, one_more};
-use super::{Body, Queue, QueueError, millis, now, until};
+use super::{Body, Queue, QueueError, millis, now, time_until};
 use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, PushPart, RepositoryName};
 use crate::git::{BranchName, CommitId};
 use crate::hex::Hex;
@@ -69,10 +69,10 @@ impl RenderedReport {
 }
 
 /// The columns of [`Job`], in its order.
-pub(super) const JOB: &str = "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge, job.part";
+pub(super) const JOB_COLUMNS: &str = "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge, job.part";
 
 /// The number of these columns: the index of the first one after them.
-pub(super) const BEHIND_JOB: usize = 10;
+pub(super) const JOB_COLUMN_COUNT: usize = 10;
 
 impl Queue {
     /// Adds jobs for commits that have come to branches of the repository, and notes in the same transaction that
@@ -99,21 +99,21 @@ impl Queue {
                 WHERE next.state = 'waiting' AND next.repository = ?1 AND next.branch > first.branch \
                 ORDER BY next.branch, next.number LIMIT 1)) \
             SELECT job.number, job.branch, job.attempts, job.due FROM first CROSS JOIN job USING (number) ORDER BY 1";
-        let rows = self.all(sqlx::query(query).bind(repository.as_str())).await?;
+        let rows = self.all_rows(sqlx::query(query).bind(repository.as_str())).await?;
         let waiting = |row: &SqliteRow| {
             let (branch, attempts) = (BranchName::new(row.text(1)?), row.count(2)?.into());
-            Ok(Waiting { number: JobNumber(row.try_get(0)?), branch, attempts, wait: until(row.try_get(3)?) })
+            Ok(Waiting { number: JobNumber(row.try_get(0)?), branch, attempts, wait: time_until(row.try_get(3)?) })
         };
         rows.iter().map(waiting).collect()
     }
 
     /// Returns a waiting job, or `None` if it no longer waits. A job that cannot be read is set aside.
     pub async fn take(&self, number: JobNumber) -> Result<Option<Job>, QueueError> {
-        let query = format!("SELECT {JOB} FROM job WHERE number = ? AND state = 'waiting'");
-        let Some(row) = self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? else {
+        let query = format!("SELECT {JOB_COLUMNS} FROM job WHERE number = ? AND state = 'waiting'");
+        let Some(row) = self.first_row(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? else {
             return Ok(None);
         };
-        match self.whole(&row).await {
+        match self.complete_job(&row).await {
             Ok(job) => Ok(Some(job)),
             Err(error) if error.is_damage() => {
                 tracing::error!(job = number.0, %error, "the job cannot be read; it is set aside");
@@ -126,15 +126,15 @@ impl Queue {
 
     /// Returns the job with this number, whatever its state, or `None` if there is none.
     pub async fn job(&self, number: JobNumber) -> Result<Option<Job>, QueueError> {
-        let query = format!("SELECT {JOB} FROM job WHERE number = ?");
-        match self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? {
-            Some(row) => Ok(Some(self.whole(&row).await?)),
+        let query = format!("SELECT {JOB_COLUMNS} FROM job WHERE number = ?");
+        match self.first_row(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? {
+            Some(row) => Ok(Some(self.complete_job(&row).await?)),
             None => Ok(None),
         }
     }
 
     /// Reads a job, and makes it begin where the last resolved job of its branch ended.
-    async fn whole(&self, row: &SqliteRow) -> Result<Job, QueueError> {
+    async fn complete_job(&self, row: &SqliteRow) -> Result<Job, QueueError> {
         let mut job = job(row)?;
         job.answers = self.answers(&job.name.repository, &job.event.branch).await?;
         let mut number = job.name.number.0;
@@ -142,7 +142,7 @@ impl Queue {
             let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
                 AND state = 'failed' AND kind != 'facts' AND part NOT LIKE 'whole%' AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
-            let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
+            let Some(row) = self.first_row(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
             // What came before an unreadable job is not known. The job was logged when it was set aside.
             let Ok(earlier) = row.commit_if_any(1) else { break };
             number = row.try_get(0)?;
@@ -160,7 +160,7 @@ impl Queue {
     pub async fn is_delicate(&self, repository: &RepositoryName, commit: CommitId) -> Result<bool, QueueError> {
         let query = "SELECT 1 FROM job WHERE after = ? AND repository = ? \
             AND (attempts > 1 OR attempts > 0 AND state != 'resolved') LIMIT 1";
-        Ok(self.first(sqlx::query(query).bind(commit.to_string()).bind(repository.as_str())).await?.is_some())
+        Ok(self.first_row(sqlx::query(query).bind(commit.to_string()).bind(repository.as_str())).await?.is_some())
     }
 
     /// Notes that an attempt at a job begins.
@@ -188,7 +188,7 @@ impl Queue {
     ) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin_durably().await?;
-        made_with(&mut step, job, answers).await?;
+        note_answers(&mut step, job, answers).await?;
         let insert = "INSERT OR REPLACE INTO report (job, body, text) VALUES (?, ?, ?)";
         sqlx::query(insert)
             .bind(job.0)
@@ -214,7 +214,7 @@ impl Queue {
     pub async fn nothing_to_tell(&self, job: JobNumber, answers: Option<&str>) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
-        made_with(&mut step, job, answers).await?;
+        note_answers(&mut step, job, answers).await?;
         sqlx::query("DELETE FROM job WHERE number = ?").bind(job.0).execute(&mut *step).await?;
         step.commit().await?;
         step.release();
@@ -263,7 +263,11 @@ pub(super) async fn insert(
 }
 
 /// Notes the answers that a job was resolved with; `None` if all nodes are in files.
-async fn made_with(connection: &mut SqliteConnection, job: JobNumber, answers: Option<&str>) -> Result<(), QueueError> {
+async fn note_answers(
+    connection: &mut SqliteConnection,
+    job: JobNumber,
+    answers: Option<&str>,
+) -> Result<(), QueueError> {
     let Some(answers) = answers else { return Ok(()) };
     let insert = "INSERT INTO nodes (repository, branch, answers) SELECT repository, branch, ? FROM job WHERE number = ? \
         ON CONFLICT (repository, branch) DO UPDATE SET answers = excluded.answers";
@@ -277,7 +281,7 @@ fn id(parts: &[&str]) -> String {
     Hex(&hash[..16]).to_string()
 }
 
-/// Reads the job in a row that begins with the columns [`JOB`].
+/// Reads the job in a row that begins with the columns [`JOB_COLUMNS`].
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let kind = row.text(6)?;
     let event = CommitEvent {

@@ -47,10 +47,10 @@ pub use times::{Backlog, LastSuccesses};
 use database::{Database, Step};
 
 /// The file of the database.
-const FILE: &str = "queue.db";
+const DATABASE_FILE: &str = "queue.db";
 
 /// The file that the working daemon holds a lock on.
-const LOCK: &str = "lock";
+const LOCK_FILE: &str = "lock";
 
 /// The steps of the schema: each upgrades it to the next version.
 const SCHEMA: [&str; 2] = [include_str!("schema.sql"), "ALTER TABLE job ADD COLUMN part TEXT NOT NULL DEFAULT 'alone'"];
@@ -123,7 +123,7 @@ impl QueueError {
     }
 
     /// Adds the path to an error that names none.
-    fn at(self, path: &Path) -> QueueError {
+    fn with_path(self, path: &Path) -> QueueError {
         match self {
             QueueError::Database(source) => QueueError::Unusable { path: path.into(), source },
             error => error,
@@ -152,7 +152,7 @@ impl Queue {
     pub async fn create(folder: &Path) -> Result<(Queue, QueueLock), QueueError> {
         let failed = |source| QueueError::Folder { folder: folder.into(), source };
         FileMode::PRIVATE.create_folder(folder).map_err(failed)?;
-        let file = private(&folder.join(LOCK)).map_err(failed)?;
+        let file = open_private(&folder.join(LOCK_FILE)).map_err(failed)?;
         let end = Instant::now() + LOCK_PATIENCE;
         loop {
             match file.try_lock() {
@@ -166,19 +166,19 @@ impl Queue {
         }
         // SQLite gives the mode of the database to its other files, but not to those of a former daemon.
         for suffix in ["", "-wal", "-shm"] {
-            let path = folder.join(format!("{FILE}{suffix}"));
+            let path = folder.join(format!("{DATABASE_FILE}{suffix}"));
             if suffix.is_empty() || path.exists() {
-                private(&path).map_err(failed)?;
+                open_private(&path).map_err(failed)?;
             }
         }
         let queue = Queue::connect(folder).await?;
-        queue.forget_unusable().await.map_err(|error| error.at(&folder.join(FILE)))?;
+        queue.forget_unusable().await.map_err(|error| error.with_path(&folder.join(DATABASE_FILE)))?;
         Ok((queue, QueueLock { _file: file }))
     }
 
     /// Opens the queue in a folder, whether a daemon works on it or not.
     pub async fn open(folder: &Path) -> Result<Queue, QueueError> {
-        match fs::metadata(folder.join(FILE)) {
+        match fs::metadata(folder.join(DATABASE_FILE)) {
             Ok(_) => Queue::connect(folder).await,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(QueueError::Absent(folder.into())),
             Err(source) => Err(QueueError::Folder { folder: folder.into(), source }),
@@ -186,9 +186,9 @@ impl Queue {
     }
 
     async fn connect(folder: &Path) -> Result<Queue, QueueError> {
-        let path = folder.join(FILE);
+        let path = folder.join(DATABASE_FILE);
         let queue = Queue { database: Arc::new(Database::new(&path)) };
-        queue.prepare(folder).await.map_err(|error| error.at(&path))?;
+        queue.prepare(folder).await.map_err(|error| error.with_path(&path))?;
         Ok(queue)
     }
 
@@ -204,14 +204,14 @@ impl Queue {
     /// Checks that a daemon could work on the queue in a folder, which need not exist. Nothing is changed.
     pub async fn examine(folder: &Path) -> Result<(), QueueError> {
         can_write(folder).map_err(|source| QueueError::Folder { folder: folder.into(), source })?;
-        let path = folder.join(FILE);
+        let path = folder.join(DATABASE_FILE);
         if !path.exists() {
             return Ok(());
         }
         let queue = Queue { database: Arc::new(Database::read_only(&path)) };
         let examined = queue.examine_database(folder).await;
         queue.close().await;
-        examined.map_err(|error| error.at(&path))
+        examined.map_err(|error| error.with_path(&path))
     }
 
     async fn examine_database(&self, folder: &Path) -> Result<(), QueueError> {
@@ -241,7 +241,7 @@ impl Queue {
     }
 
     /// Returns the first row of an answer, or `None` if it has none.
-    async fn first(&self, query: Query<'_>) -> Result<Option<SqliteRow>, QueueError> {
+    async fn first_row(&self, query: Query<'_>) -> Result<Option<SqliteRow>, QueueError> {
         let mut connection = self.database.connection().await?;
         let row = query.fetch_optional(&mut *connection).await?;
         connection.release();
@@ -249,7 +249,7 @@ impl Queue {
     }
 
     /// Returns all rows of an answer.
-    async fn all(&self, query: Query<'_>) -> Result<Vec<SqliteRow>, QueueError> {
+    async fn all_rows(&self, query: Query<'_>) -> Result<Vec<SqliteRow>, QueueError> {
         let mut connection = self.database.connection().await?;
         let rows = query.fetch_all(&mut *connection).await?;
         connection.release();
@@ -307,12 +307,12 @@ fn duration(millis: i64) -> Duration {
 }
 
 /// Returns the time until failed work is `due`, or zero if that is in the past or later than can be.
-fn until(due: i64) -> Duration {
+fn time_until(due: i64) -> Duration {
     Some(duration(due.saturating_sub(now()))).filter(|time| *time <= LONGEST_DELAY).unwrap_or_default()
 }
 
 /// Opens or creates a file, and makes it accessible to its owner only, since reports may be confidential.
-fn private(path: &Path) -> std::io::Result<File> {
+fn open_private(path: &Path) -> std::io::Result<File> {
     let file = match FileMode::create_new(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => File::options().write(true).open(path)?,
         made => made?,

@@ -3,7 +3,7 @@
 
 use sqlx::SqliteConnection;
 
-use super::checkpoints::seen;
+use super::checkpoints::read_tip;
 use super::database::row::Columns;
 use super::jobs::insert;
 use super::{Queue, QueueError};
@@ -48,7 +48,7 @@ impl Queue {
     /// Returns the answers that the last reports of a repository's branches were made with, without duplicates.
     pub async fn answers_in_use(&self, repository: &RepositoryName) -> Result<Vec<String>, QueueError> {
         let query = sqlx::query("SELECT DISTINCT answers FROM nodes WHERE repository = ?").bind(repository.as_str());
-        self.all(query).await?.iter().map(|row| Ok(row.text(0)?)).collect()
+        self.all_rows(query).await?.iter().map(|row| Ok(row.text(0)?)).collect()
     }
 
     /// Returns the answers that the last report of a branch was made with.
@@ -58,7 +58,7 @@ impl Queue {
         branch: &BranchName,
     ) -> Result<Option<String>, QueueError> {
         let query = sqlx::query("SELECT answers FROM nodes WHERE repository = ? AND branch = ?");
-        let row = self.first(query.bind(repository.as_str()).bind(branch.as_str())).await?;
+        let row = self.first_row(query.bind(repository.as_str()).bind(branch.as_str())).await?;
         Ok(row.map(|row| row.text(0)).transpose()?)
     }
 }
@@ -69,7 +69,7 @@ async fn branches(connection: &mut SqliteConnection, repository: &RepositoryName
         WHERE branch.repository = ? ORDER BY name";
     let rows = sqlx::query(query).bind(repository.as_str()).fetch_all(connection).await?;
     let branch = |row: &sqlx::sqlite::SqliteRow| {
-        let Some((name, tip)) = seen(row)? else { return Ok(None) };
+        let Some((name, tip)) = read_tip(row)? else { return Ok(None) };
         Ok(Some((name, tip, row.text_if_any(2)?, row.text_if_any(3)?)))
     };
     rows.iter().filter_map(|row| branch(row).transpose()).collect()

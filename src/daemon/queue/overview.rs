@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use sqlx::{Row, SqliteConnection};
 
 use super::database::row::Columns;
-use super::jobs::{BEHIND_JOB, JOB, job_or_rest};
+use super::jobs::{JOB_COLUMN_COUNT, JOB_COLUMNS, job_or_rest};
 use super::{Job, Queue, QueueError, now};
 use crate::event::JobNumber;
 
@@ -68,7 +68,7 @@ impl Queue {
         let query = "SELECT state, NULL, count(*) FROM job WHERE state IN ('waiting', 'failed') GROUP BY state \
             UNION ALL SELECT iif(state = 'dead', 'dead', 'undelivered'), sink, count(*) FROM delivery \
             WHERE state IN ('waiting', 'dead') GROUP BY state, sink";
-        let rows = self.all(sqlx::query(query)).await?;
+        let rows = self.all_rows(sqlx::query(query)).await?;
         let count = |row: &sqlx::sqlite::SqliteRow| {
             let number: i64 = row.try_get(2)?;
             let stage = stage(&row.text(0)?);
@@ -80,19 +80,22 @@ impl Queue {
     /// Returns the unfinished work, the oldest first, at most `limit` items.
     pub async fn pending(&self, limit: u32) -> Result<Vec<PendingItem>, QueueError> {
         let query = format!(
-            "SELECT {JOB}, state, NULL AS sink, attempts AS tried, due, error FROM job WHERE state IN ('waiting', 'failed') \
-             UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, delivery.due, delivery.error \
+            "SELECT {JOB_COLUMNS}, state, NULL AS sink, attempts AS tried, due, error FROM job WHERE state IN ('waiting', 'failed') \
+             UNION ALL SELECT {JOB_COLUMNS}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, delivery.due, delivery.error \
              FROM delivery JOIN job ON job.number = delivery.job WHERE delivery.state IN ('waiting', 'dead') ORDER BY 1, sink LIMIT ?"
         );
-        let rows = self.all(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
+        let rows = self.all_rows(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
         let now = now();
         let row = |row: &sqlx::sqlite::SqliteRow| {
-            let due: i64 = row.try_get(BEHIND_JOB + 3)?;
-            let stage = stage(&row.text(BEHIND_JOB)?);
-            let time = row.time(BEHIND_JOB + 3)?;
+            let due: i64 = row.try_get(JOB_COLUMN_COUNT + 3)?;
+            let stage = stage(&row.text(JOB_COLUMN_COUNT)?);
+            let time = row.time(JOB_COLUMN_COUNT + 3)?;
             let due = time.filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
-            let (sink, attempts, error) =
-                (row.text_if_any(BEHIND_JOB + 1)?, row.count(BEHIND_JOB + 2)?.into(), row.text_if_any(BEHIND_JOB + 4)?);
+            let (sink, attempts, error) = (
+                row.text_if_any(JOB_COLUMN_COUNT + 1)?,
+                row.count(JOB_COLUMN_COUNT + 2)?.into(),
+                row.text_if_any(JOB_COLUMN_COUNT + 4)?,
+            );
             Ok(PendingItem { job: job_or_rest(row)?, stage, sink, attempts, due, error })
         };
         rows.iter().map(row).collect()

@@ -5,7 +5,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::database::row::Columns;
-use super::jobs::{BEHIND_JOB, JOB, job_or_rest};
+use super::jobs::{JOB_COLUMN_COUNT, JOB_COLUMNS, job_or_rest};
 use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};
@@ -50,7 +50,7 @@ impl Queue {
             AND (job.number = ?4 OR ?4 IS NULL AND job.kind != 'facts' AND job.part NOT LIKE 'whole%') ORDER BY job.number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
-        match self.first(query).await? {
+        match self.first_row(query).await? {
             Some(row) => Ok(Some(body::unpack(row.try_get(0)?).await?)),
             None => Ok(None),
         }
@@ -63,18 +63,18 @@ impl Queue {
             AND (number = ?4 OR ?4 IS NULL AND kind != 'facts' AND part NOT LIKE 'whole%') ORDER BY number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
-        Ok(self.first(query).await?.map(|row| row.text_if_any(0)).transpose()?.flatten())
+        Ok(self.first_row(query).await?.map(|row| row.text_if_any(0)).transpose()?.flatten())
     }
 
     /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them. Damaged
     /// jobs have their readable parts.
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
-            "SELECT {JOB}, job.resolved FROM report JOIN job ON job.number = report.job \
+            "SELECT {JOB_COLUMNS}, job.resolved FROM report JOIN job ON job.number = report.job \
              WHERE report.job < ? AND job.part NOT LIKE 'whole%' ORDER BY report.job DESC LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(before.0).bind(limit);
-        self.all(query).await?.iter().map(stored).collect()
+        self.all_rows(query).await?.iter().map(stored).collect()
     }
 
     /// Returns the reports after `cursor` of jobs with numbers below `before`, the earliest first, at most `limit` of
@@ -86,29 +86,29 @@ impl Queue {
         limit: u32,
     ) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
-            "SELECT {JOB}, job.resolved FROM resolution JOIN job ON job.number = resolution.job \
+            "SELECT {JOB_COLUMNS}, job.resolved FROM resolution JOIN job ON job.number = resolution.job \
              JOIN report ON report.job = job.number WHERE resolution.sequence > ? AND job.number < ? AND job.part NOT LIKE 'whole%' \
              ORDER BY resolution.sequence LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(cursor.0).bind(before.0).bind(limit);
-        self.all(query).await?.iter().map(stored).collect()
+        self.all_rows(query).await?.iter().map(stored).collect()
     }
 
     /// Returns the number of the last kept report, in the order in which they were made; 0 if there is none.
     pub async fn last(&self) -> Result<JobNumber, QueueError> {
-        let row = self.first(sqlx::query("SELECT job FROM resolution ORDER BY sequence DESC LIMIT 1")).await?;
+        let row = self.first_row(sqlx::query("SELECT job FROM resolution ORDER BY sequence DESC LIMIT 1")).await?;
         Ok(JobNumber(row.map_or(Ok(0), |row| row.try_get(0))?))
     }
 
     /// Returns the position after the last report.
     pub async fn cursor(&self) -> Result<Cursor, QueueError> {
-        let row = self.first(sqlx::query("SELECT seq FROM sqlite_sequence WHERE name = 'resolution'")).await?;
+        let row = self.first_row(sqlx::query("SELECT seq FROM sqlite_sequence WHERE name = 'resolution'")).await?;
         Ok(row.map_or(Ok(Cursor::START), |row| row.try_get(0).map(Cursor))?)
     }
 
     /// Returns the position after the report of a job, or the start if there is no such report.
     pub async fn cursor_at(&self, number: JobNumber) -> Result<Cursor, QueueError> {
-        let row = self.first(sqlx::query("SELECT sequence FROM resolution WHERE job = ?").bind(number.0)).await?;
+        let row = self.first_row(sqlx::query("SELECT sequence FROM resolution WHERE job = ?").bind(number.0)).await?;
         Ok(row.map_or(Ok(Cursor::START), |row| row.try_get(0).map(Cursor))?)
     }
 
@@ -118,7 +118,7 @@ impl Queue {
         let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) JOIN job ON job.number = job \
             WHERE sequence > ? AND part NOT LIKE 'whole%' ORDER BY sequence LIMIT 1";
         let mut after = cursor.0;
-        while let Some(row) = self.first(sqlx::query(query).bind(after)).await? {
+        while let Some(row) = self.first_row(sqlx::query(query).bind(after)).await? {
             after = row.try_get(0)?;
             let number = JobNumber(row.try_get(1)?);
             match body::unpack(row.try_get(2)?).await {
@@ -133,9 +133,9 @@ impl Queue {
     }
 }
 
-/// Reads a report without its body: the columns [`JOB`] and the time.
+/// Reads a report without its body: the columns [`JOB_COLUMNS`] and the time.
 fn stored(row: &SqliteRow) -> Result<StoredReport, QueueError> {
-    let resolved: Option<i64> = row.try_get(BEHIND_JOB)?;
+    let resolved: Option<i64> = row.try_get(JOB_COLUMN_COUNT)?;
     let time = CommitTime { seconds: resolved.unwrap_or_default() / 1000, offset: 0 };
     Ok(StoredReport { job: job_or_rest(row)?, time })
 }

@@ -10,10 +10,10 @@ use crate::event::RepositoryName;
 const BATCH: u64 = 200;
 
 /// The maximum number of pages of the file that are freed in one step.
-const PAGES: u32 = 1000;
+const PAGES_AT_ONCE: u32 = 1000;
 
 /// The number of free pages that stay in the file.
-const SPARE: i64 = 256;
+const SPARE_PAGES: i64 = 256;
 
 /// The rule for dropping old work.
 #[derive(Debug, Clone)]
@@ -114,9 +114,9 @@ impl Queue {
     /// Frees space on disk that is no longer needed.
     pub async fn shrink(&self) -> Result<(), QueueError> {
         let mut free = self.pragma("freelist_count").await?;
-        while free > SPARE {
+        while free > SPARE_PAGES {
             let mut step = self.database.connection().await?;
-            let vacuum = format!("PRAGMA incremental_vacuum({PAGES})");
+            let vacuum = format!("PRAGMA incremental_vacuum({PAGES_AT_ONCE})");
             sqlx::raw_sql(sqlx::AssertSqlSafe(vacuum)).execute(&mut *step).await?;
             step.release();
             let rest = self.pragma("freelist_count").await?;

@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::database::row::{Columns, one_more};
 use super::deliveries::due_between;
-use super::{Queue, QueueError, duration, millis, now, until};
+use super::{Queue, QueueError, duration, millis, now, time_until};
 
 /// A request to review.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Queue {
         // The forge takes the event as received, and will not announce it again.
         step.begin_durably().await?;
         for name in names {
-            sqlx::query(insert).bind(*name).bind(stored(request)).bind(now()).execute(&mut *step).await?;
+            sqlx::query(insert).bind(*name).bind(to_column(request)).bind(now()).execute(&mut *step).await?;
         }
         step.commit().await?;
         step.release();
@@ -69,8 +69,8 @@ impl Queue {
             WHERE state = 'waiting' AND name IN (SELECT value FROM json_each(?1)) \
             ORDER BY due BETWEEN ?2 + 1 AND ?3, iif(due BETWEEN ?2 + 1 AND ?3, due, number) LIMIT 1";
         let names = serde_json::Value::from(names.to_vec()).to_string();
-        let row = self.first(sqlx::query(query).bind(names).bind(now).bind(late)).await?;
-        row.map(|row| Ok((job(&row)?, until(row.try_get(6)?)))).transpose()
+        let row = self.first_row(sqlx::query(query).bind(names).bind(now).bind(late)).await?;
+        row.map(|row| Ok((job(&row)?, time_until(row.try_get(6)?)))).transpose()
     }
 
     /// Notes that a request was reviewed. Returns false if it is to be reviewed once more.
@@ -105,14 +105,14 @@ impl Queue {
             let is_set_aside = row.text(2)? == "dead";
             Ok(PendingReview {
                 name: row.text(0)?,
-                request: shown(row.try_get(1)?),
+                request: from_column(row.try_get(1)?),
                 is_set_aside,
                 attempts: row.count(3)?,
                 due: row.time(4)?.filter(|_| due > now && !is_set_aside),
                 error: row.text_if_any(5)?,
             })
         };
-        self.all(sqlx::query(query).bind(limit)).await?.iter().map(review).collect()
+        self.all_rows(sqlx::query(query).bind(limit)).await?.iter().map(review).collect()
     }
 
     /// Tries failed reviews again at once. Returns their number.
@@ -144,14 +144,14 @@ fn job(row: &SqliteRow) -> Result<ReviewJob, QueueError> {
     let (attempts, since): (u32, i64) = (row.count(3)?, row.try_get(4)?);
     let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
     let (number, name, events) = (row.try_get(0)?, row.text(1)?, row.try_get(5)?);
-    Ok(ReviewJob { number, name, request: shown(row.try_get(2)?), attempts, age, events })
+    Ok(ReviewJob { number, name, request: from_column(row.try_get(2)?), attempts, age, events })
 }
 
 /// Returns the number of a request as the database stores it.
-fn stored(request: u64) -> i64 {
+fn to_column(request: u64) -> i64 {
     i64::try_from(request).unwrap_or(i64::MAX)
 }
 
-fn shown(request: i64) -> u64 {
+fn from_column(request: i64) -> u64 {
     request.unsigned_abs()
 }

@@ -11,7 +11,7 @@ impl Queue {
     pub async fn last_done(&self, name: &str, now: SystemTime) -> Result<SystemTime, QueueError> {
         let insert = "INSERT OR IGNORE INTO schedule (name, done) VALUES (?, ?)";
         self.execute(sqlx::query(insert).bind(name).bind(since_1970(now))).await?;
-        let row = self.first(sqlx::query("SELECT done FROM schedule WHERE name = ?").bind(name)).await?;
+        let row = self.first_row(sqlx::query("SELECT done FROM schedule WHERE name = ?").bind(name)).await?;
         let done = row.ok_or(sqlx::Error::RowNotFound)?.time(0)?;
         Ok(done.unwrap_or(SystemTime::UNIX_EPOCH))
     }
@@ -54,7 +54,7 @@ impl Queue {
     /// Returns the scheduled work whose last run failed, ordered by name.
     pub async fn failing_work(&self) -> Result<Vec<FailingWork>, QueueError> {
         let select = "SELECT name, failures, error FROM schedule WHERE failures > 0 ORDER BY name";
-        let rows = self.all(sqlx::query(select)).await?;
+        let rows = self.all_rows(sqlx::query(select)).await?;
         let work = rows
             .iter()
             .map(|row| Ok(FailingWork { name: row.text(0)?, failures: row.count(1)?.into(), error: row.text(2)? }));

@@ -45,7 +45,7 @@ impl Queue {
 
     async fn times(&self, query: Query<'_>) -> Result<Vec<(String, SystemTime)>, QueueError> {
         let time = |row: &SqliteRow| Ok((row.text(0)?, row.time(1)?.unwrap_or(SystemTime::UNIX_EPOCH)));
-        self.all(query).await?.iter().map(time).collect()
+        self.all_rows(query).await?.iter().map(time).collect()
     }
 
     /// Returns the reports that wait for sinks, by sink. Their age is that of the report.
@@ -71,6 +71,6 @@ impl Queue {
             let age = duration(now.saturating_sub(since.unwrap_or(now)));
             Ok(Backlog { name: row.text(0)?, number: number.unsigned_abs(), age })
         };
-        self.all(query).await?.iter().map(backlog).collect()
+        self.all_rows(query).await?.iter().map(backlog).collect()
     }
 }

@@ -10,9 +10,9 @@ use crate::daemon::queue::QueueError;
 use crate::git::CommitId;
 
 /// The largest number of attempts or events that is counted.
-const MOST: i64 = 1_000_000;
+const MAX_COUNT: i64 = 1_000_000;
 
-/// A counter plus one, in SQL: at most [`MOST`] plus one, so that no value overflows the integers of `SQLite`.
+/// A counter plus one, in SQL: at most [`MAX_COUNT`] plus one, so that no value overflows the integers of `SQLite`.
 macro_rules! one_more {
     ($column:literal) => {
         concat!("max(0, min(", $column, ", 1000000)) + 1")
@@ -53,7 +53,7 @@ impl Columns for SqliteRow {
 
     fn count(&self, column: usize) -> Result<u32, sqlx::Error> {
         let count: i64 = self.try_get(column)?;
-        Ok(u32::try_from(count.clamp(0, MOST)).unwrap_or_default())
+        Ok(u32::try_from(count.clamp(0, MAX_COUNT)).unwrap_or_default())
     }
 
     fn time(&self, column: usize) -> Result<Option<SystemTime>, sqlx::Error> {
