@@ -506,10 +506,10 @@ impl Metrics {
     fn set_in_progress(&self, under_way: &[(Step, Duration)]) {
         self.in_progress.clear();
         for repository in &self.subjects().repositories {
-            let of_it = |(step, time): &(Step, Duration)| {
+            let time_of_repository = |(step, time): &(Step, Duration)| {
                 Some(*time).filter(|_| matches!(step, Step::Resolve(name) if name == repository))
             };
-            let longest = under_way.iter().filter_map(of_it).max().unwrap_or_default();
+            let longest = under_way.iter().filter_map(time_of_repository).max().unwrap_or_default();
             self.in_progress.get_or_create(&label(repository)).set(longest.as_secs_f64());
         }
     }

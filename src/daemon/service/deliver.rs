@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{LOOK, MAX_ENDS, ServiceError, insist, span};
+use super::{MAX_ENDS, QUEUE_LOOK_PAUSE, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::metrics::Attempt;
@@ -32,13 +32,13 @@ pub(super) struct SinkWorker {
 }
 
 /// The result of giving a report to a sink.
-enum Given {
+enum Handover {
     /// The sink has it.
-    Taken,
+    Accepted,
     /// The sink has refused it, and asks to be left alone for some time.
     Refused { retry_after: Duration },
     /// The sink will never accept it.
-    Over,
+    GivenUp,
 }
 
 impl SinkWorker {
@@ -51,25 +51,27 @@ impl SinkWorker {
     pub(super) async fn run(&self, mut shutdown: Shutdown) -> Result<(), ServiceError> {
         let mut failures = 0;
         while !shutdown.is_requested() {
-            match insist(&self.handle, &mut shutdown, || self.next()).await {
+            match insist(&self.handle, &mut shutdown, || self.next_delivery()).await {
                 None => break,
-                Some(NextDelivery::Nothing) => shutdown.sleep_until_woken(&self.wake, LOOK).await,
-                Some(NextDelivery::Later(time)) => shutdown.sleep_until_woken(&self.wake, time.min(LOOK)).await,
+                Some(NextDelivery::Nothing) => shutdown.sleep_until_woken(&self.wake, QUEUE_LOOK_PAUSE).await,
+                Some(NextDelivery::Later(time)) => {
+                    shutdown.sleep_until_woken(&self.wake, time.min(QUEUE_LOOK_PAUSE)).await
+                }
                 Some(NextDelivery::Report { job, report, attempts, age, begun }) => {
                     let span = span(&job, Some(&self.sink.name));
                     if !self.begin(&job, (attempts, begun), &mut shutdown).instrument(span.clone()).await {
                         continue;
                     }
                     match self.give(&job, report, (attempts + 1, age), &mut shutdown).instrument(span).await? {
-                        Given::Taken => failures = 0,
+                        Handover::Accepted => failures = 0,
                         // A fault in one branch says nothing about the others.
-                        Given::Refused { .. } if self.sink.repository().is_some() => {}
+                        Handover::Refused { .. } if self.sink.repository().is_some() => {}
                         // A sink that refuses one report is spared the others for a while.
-                        Given::Refused { retry_after } => {
+                        Handover::Refused { retry_after } => {
                             failures += 1;
-                            self.rest(backoff(failures, LONGEST_REST).max(retry_after), &mut shutdown).await;
+                            self.leave_alone(backoff(failures, LONGEST_REST).max(retry_after), &mut shutdown).await;
                         }
-                        Given::Over => {}
+                        Handover::GivenUp => {}
                     }
                 }
             }
@@ -77,7 +79,7 @@ impl SinkWorker {
         Ok(())
     }
 
-    async fn next(&self) -> Result<NextDelivery, QueueError> {
+    async fn next_delivery(&self) -> Result<NextDelivery, QueueError> {
         self.queue.next_delivery(&self.sink.name, self.sink.repository()).await
     }
 
@@ -89,7 +91,7 @@ impl SinkWorker {
         }
         if begun >= MAX_ENDS {
             let error = format!("the daemon has ended {begun} times while this was written");
-            self.refused(job, (&error, attempts, None), shutdown).await;
+            self.note_refused(job, (&error, attempts, None), shutdown).await;
             return false;
         }
         insist(&self.handle, shutdown, || self.queue.begin_delivery(job.name.number, &self.sink.name)).await.is_some()
@@ -102,40 +104,40 @@ impl SinkWorker {
         report: RenderedReport,
         (attempts, age): (u32, Duration),
         shutdown: &mut Shutdown,
-    ) -> Result<Given, ServiceError> {
+    ) -> Result<Handover, ServiceError> {
         let under_way = self.handle.progress.begin(Step::Deliver(self.sink.name.clone()), LONGEST_DELIVERY);
         let delivered = self.sink.deliver(&parcel(job, report)).await;
         drop(under_way);
         match delivered {
             Ok(()) => {
-                self.taken(job, attempts, shutdown).await;
-                Ok(Given::Taken)
+                self.note_delivered(job, attempts, shutdown).await;
+                Ok(Handover::Accepted)
             }
             Err(DeliveryError::Closed(source)) => Err(ServiceError::Closed { sink: self.sink.name.clone(), source }),
             Err(DeliveryError::Refused { text, retry_after }) => {
                 let retry_after = retry_after.min(LONGEST_DELAY);
                 let delay = backoff(attempts, LONGEST_DELAY).max(retry_after);
                 let again = Some(delay).filter(|_| age < self.sink.retry_for);
-                self.refused(job, (&text, attempts, again), shutdown).await;
-                Ok(Given::Refused { retry_after })
+                self.note_refused(job, (&text, attempts, again), shutdown).await;
+                Ok(Handover::Refused { retry_after })
             }
             Err(DeliveryError::Impossible(text)) => {
-                self.refused(job, (&text, attempts, None), shutdown).await;
-                Ok(Given::Over)
+                self.note_refused(job, (&text, attempts, None), shutdown).await;
+                Ok(Handover::GivenUp)
             }
             Err(DeliveryError::Obsolete(text)) => {
-                self.skipped(job, &text, shutdown).await;
-                Ok(Given::Over)
+                self.note_skipped(job, &text, shutdown).await;
+                Ok(Handover::GivenUp)
             }
         }
     }
 
     /// Leaves the sink alone for some time, or until a retry of its reports is requested.
-    async fn rest(&self, time: Duration, shutdown: &mut Shutdown) {
+    async fn leave_alone(&self, time: Duration, shutdown: &mut Shutdown) {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || shutdown.interrupts(left.min(LOOK)).await {
+            if left.is_zero() || shutdown.interrupts(left.min(QUEUE_LOOK_PAUSE)).await {
                 return;
             }
             if self.queue.is_retry_requested(&self.sink.name).await.unwrap_or(false) {
@@ -145,21 +147,21 @@ impl SinkWorker {
     }
 
     /// Notes that the sink has the report.
-    async fn taken(&self, job: &Job, attempts: u32, shutdown: &mut Shutdown) {
+    async fn note_delivered(&self, job: &Job, attempts: u32, shutdown: &mut Shutdown) {
         tracing::debug!(attempts, "delivered");
         self.handle.metrics.delivered(&self.sink.name, Attempt::Taken);
         insist(&self.handle, shutdown, || self.queue.delivered(job.name.number, &self.sink.name)).await;
     }
 
     /// Notes that the sink no longer needs the report.
-    async fn skipped(&self, job: &Job, reason: &str, shutdown: &mut Shutdown) {
+    async fn note_skipped(&self, job: &Job, reason: &str, shutdown: &mut Shutdown) {
         tracing::warn!(reason, "it is not delivered, and not tried again");
         self.handle.metrics.delivered(&self.sink.name, Attempt::Skipped);
         insist(&self.handle, shutdown, || self.queue.skipped(job.name.number, &self.sink.name, reason)).await;
     }
 
     /// Notes that the sink has refused the report; `again` is the delay of the next attempt, if there is one.
-    async fn refused(
+    async fn note_refused(
         &self,
         job: &Job,
         (error, attempts, again): (&str, u32, Option<Duration>),

@@ -38,7 +38,7 @@ impl Enqueuer {
         Enqueuer { queue, repository, wake, handle, stuck: None, look: None }
     }
 
-    fn refused(&mut self, error: QueueError) -> HandlerError {
+    fn note_refusal(&mut self, error: QueueError) -> HandlerError {
         self.handle.metrics.queue_failed();
         self.stuck.get_or_insert_with(|| self.handle.health.stuck());
         HandlerError::Refused(error.into())
@@ -51,7 +51,7 @@ impl Handler for Enqueuer {
 
     async fn handle(&mut self, commits: &[CommitEvent]) -> Result<(), HandlerError> {
         let added = self.queue.add(&self.repository, commits).await;
-        added.map_err(|error| self.refused(error))?;
+        added.map_err(|error| self.note_refusal(error))?;
         self.handle.metrics.found(&self.repository, commits.len());
         self.wake.notify_one();
         Ok(())
@@ -59,7 +59,7 @@ impl Handler for Enqueuer {
 
     async fn checkpoint(&mut self, checkpoint: &BranchCheckpoint) -> Result<(), HandlerError> {
         let saved = self.queue.save_checkpoint(&self.repository, checkpoint).await;
-        saved.map_err(|error| self.refused(error))?;
+        saved.map_err(|error| self.note_refusal(error))?;
         self.handle.retain_branches(&self.repository, |branch| checkpoint.branches.contains_key(branch));
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::task::spawn_blocking;
 
 use super::resolution::Resolve;
-use super::{LOOK, insist};
+use super::{QUEUE_LOOK_PAUSE, insist};
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::Queue;
 use crate::daemon::shutdown::Shutdown;
@@ -43,7 +43,7 @@ impl FactsWatch {
         handle.saw_sources(repository, sources.fetched, sources.trouble);
         let last = sources.answers;
         // Even so, new branches are looked for from time to time.
-        if self.seen.as_ref().is_some_and(|(seen, at)| *seen == last && at.elapsed() < LOOK) {
+        if self.seen.as_ref().is_some_and(|(seen, at)| *seen == last && at.elapsed() < QUEUE_LOOK_PAUSE) {
             return FactsLook::Nothing;
         }
         let Some(jobs) = insist(handle, shutdown, || queue.have_nodes(repository, &last)).await else {

@@ -53,7 +53,7 @@ use locks::{Work, WorkLocks};
 use resolve::Resolver;
 use review::Reviewer;
 use running::Running;
-use watching::{RepositoryWatch, noted};
+use watching::{RepositoryWatch, checkpoint_or_save};
 
 pub use apart::answer;
 pub use resolution::{AttemptLimits, Recovery, Resolve, Resolved, Sources, Unresolved};
@@ -69,7 +69,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const LONGEST_STEP: Duration = Duration::from_mins(5);
 
 /// The longest time between two looks at the queue: another process, such as `hierad queue retry`, may have changed it.
-const LOOK: Duration = Duration::from_secs(5);
+const QUEUE_LOOK_PAUSE: Duration = Duration::from_secs(5);
 
 /// The number of times that the daemon itself may end during attempts at the same work. From the second attempt on, a
 /// commit is resolved in a separate process, so the commit is hardly the cause.
@@ -160,7 +160,7 @@ impl Service {
     async fn start(self, locks: &mut WorkLocks, handle: &Arc<ServiceHandle>) -> Result<Running, ServiceError> {
         for ServedRepository { name, opened, .. } in &self.repositories {
             if let Some(opened) = opened {
-                noted(&self.queue, name, &opened.checkpoint).await?;
+                checkpoint_or_save(&self.queue, name, &opened.checkpoint).await?;
             }
         }
         self.restore(handle).await?;
@@ -241,9 +241,9 @@ impl ServedRepository {
         handle.add_watch(&name, poll, fetcher.is_some());
         let fetched = fetcher.map(|fetcher| {
             let fetched = Arc::new(Notify::new());
-            let (name, told, handle, shutdown) = (name.clone(), fetched.clone(), handle.clone(), shutdown.clone());
+            let (name, notify, handle, shutdown) = (name.clone(), fetched.clone(), handle.clone(), shutdown.clone());
             tasks.spawn(Work::Fetch(name.clone()), async move {
-                fetcher.run(&name, told, &handle, shutdown).await;
+                fetcher.run(&name, notify, &handle, shutdown).await;
                 Ok(())
             });
             fetched

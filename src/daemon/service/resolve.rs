@@ -15,7 +15,7 @@ use super::facts::{FactsLook, FactsWatch};
 use super::resolution::{Addressed, Outcome, Recovery, Resolve, Unresolved};
 use super::turns::{Place, Turn, Turns};
 use super::watching::saw_branch;
-use super::{LONGEST_PAUSE, LOOK, MAX_ENDS, ServiceError, insist, span};
+use super::{LONGEST_PAUSE, MAX_ENDS, QUEUE_LOOK_PAUSE, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::progress::{Step, UnderWay};
@@ -53,12 +53,15 @@ impl Resolver {
         // A former service may have resolved some jobs while it ended.
         self.notify(self.sinks.iter());
         let turns = Turns::new(self.wake.clone(), resolve.has_apart());
-        tokio::join!(self.here(resolve.clone(), &turns, shutdown.clone()), self.apart(&*resolve, &turns, shutdown));
+        tokio::join!(
+            self.resolve_here(resolve.clone(), &turns, shutdown.clone()),
+            self.resolve_apart(&*resolve, &turns, shutdown)
+        );
         Ok(())
     }
 
     /// Resolves jobs in this process, one at a time.
-    async fn here(&self, resolve: Arc<dyn Resolve>, turns: &Turns, mut shutdown: Shutdown) {
+    async fn resolve_here(&self, resolve: Arc<dyn Resolve>, turns: &Turns, mut shutdown: Shutdown) {
         let (repository, queue, handle) = (self.repository.clone(), self.queue.clone(), self.handle.clone());
         let mut facts = FactsWatch { repository, queue, handle, resolve: resolve.clone(), seen: None };
         let mut default = DefaultBranch { resolve: resolve.clone(), known: None };
@@ -67,7 +70,7 @@ impl Resolver {
             let Some(waiting) = self.waiting(&mut shutdown).await else { break };
             turns.note(default.get().await, attempts.is_lost());
             let Some(turn) = turns.begin(&waiting, Place::Here) else {
-                self.rest(&waiting, turns, &mut facts, &mut shutdown).await;
+                self.wait_for_work(&waiting, turns, &mut facts, &mut shutdown).await;
                 continue;
             };
             let Some(Some(job)) = insist(&self.handle, &mut shutdown, || self.queue.take(turn.number)).await else {
@@ -83,22 +86,22 @@ impl Resolver {
     }
 
     /// Rests until there is something to do in this process.
-    async fn rest(&self, waiting: &[Waiting], turns: &Turns, facts: &mut FactsWatch, shutdown: &mut Shutdown) {
+    async fn wait_for_work(&self, waiting: &[Waiting], turns: &Turns, facts: &mut FactsWatch, shutdown: &mut Shutdown) {
         let pause = if waiting.is_empty() && turns.is_idle() {
             match facts.look(shutdown).await {
                 FactsLook::Jobs => return,
                 FactsLook::Nothing => FACTS_LOOK,
-                FactsLook::NoSources => LOOK,
+                FactsLook::NoSources => QUEUE_LOOK_PAUSE,
             }
         } else {
             let due = waiting.iter().map(|job| job.wait).filter(|wait| !wait.is_zero());
-            due.min().unwrap_or(LOOK).min(LOOK)
+            due.min().unwrap_or(QUEUE_LOOK_PAUSE).min(QUEUE_LOOK_PAUSE)
         };
         shutdown.sleep_until_woken(&self.wake, pause).await;
     }
 
     /// Resolves jobs that are not for this process, or do not wait for it, in separate processes, one at a time.
-    async fn apart(&self, resolve: &dyn Resolve, turns: &Turns, mut shutdown: Shutdown) {
+    async fn resolve_apart(&self, resolve: &dyn Resolve, turns: &Turns, mut shutdown: Shutdown) {
         while !shutdown.is_requested() {
             let waiting = if turns.wants_apart() { self.waiting(&mut shutdown).await } else { Some(Vec::new()) };
             let Some(turn) = waiting.and_then(|waiting| turns.begin(&waiting, Place::Apart)) else {
@@ -176,17 +179,17 @@ impl Resolver {
         let Attempt { job, start, .. } = attempt;
         self.handle.metrics.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
-            Ok(outcome) => self.done(&job, outcome, shutdown).await,
+            Ok(outcome) => self.note_resolved(&job, outcome, shutdown).await,
             Err(Unresolved { recovery: Recovery::Wait, error }) => {
                 tracing::debug!(%error, "the commit waits for its repository");
                 insist(&self.handle, shutdown, || self.queue.give_back(job.name.number)).await;
-                shutdown.interrupts(LOOK).await;
+                shutdown.interrupts(QUEUE_LOOK_PAUSE).await;
             }
-            Err(error) => self.failed(&job, &error, shutdown).await,
+            Err(error) => self.note_failed(&job, &error, shutdown).await,
         }
     }
 
-    async fn done(&self, job: &Job, Outcome { report, answers }: Outcome, shutdown: &mut Shutdown) {
+    async fn note_resolved(&self, job: &Job, Outcome { report, answers }: Outcome, shutdown: &mut Shutdown) {
         let (number, answers) = (job.name.number, answers.as_deref());
         let Some(Addressed { report, sinks, blind, headline }) = report else {
             tracing::debug!("other facts change nothing");
@@ -197,8 +200,8 @@ impl Resolver {
         saw_branch(&self.handle, &self.queue, &self.repository, branch, shutdown).await;
         // A separate process may have read other settings.
         let is_meant = |worker: &&Arc<SinkWorker>| {
-            let of = worker.sink.repository();
-            sinks.contains(&worker.sink.name) && of.is_none_or(|of| *of == self.repository)
+            let only = worker.sink.repository();
+            sinks.contains(&worker.sink.name) && only.is_none_or(|only| *only == self.repository)
         };
         let sinks: Vec<&Arc<SinkWorker>> = self.sinks.iter().filter(is_meant).collect();
         let names: Vec<&str> = sinks.iter().map(|worker| &*worker.sink.name).collect();
@@ -218,7 +221,7 @@ impl Resolver {
         sinks.for_each(|worker| worker.wake.notify_one());
     }
 
-    async fn failed(&self, job: &Job, Unresolved { error, recovery }: &Unresolved, shutdown: &mut Shutdown) {
+    async fn note_failed(&self, job: &Job, Unresolved { error, recovery }: &Unresolved, shutdown: &mut Shutdown) {
         let attempts = job.attempts;
         let delay = backoff(u32::try_from(attempts).unwrap_or(0), LONGEST_PAUSE);
         let again = Some(delay).filter(|_| attempts < recovery.attempts());
@@ -246,7 +249,7 @@ struct DefaultBranch {
 
 impl DefaultBranch {
     async fn get(&mut self) -> Option<BranchName> {
-        if let Some((branch, _)) = self.known.as_ref().filter(|(_, at)| at.elapsed() < LOOK) {
+        if let Some((branch, _)) = self.known.as_ref().filter(|(_, at)| at.elapsed() < QUEUE_LOOK_PAUSE) {
             return branch.clone();
         }
         let resolve = self.resolve.clone();

@@ -10,7 +10,7 @@ use tracing::Instrument;
 
 use super::apart::{Ended, run_apart};
 use super::resolution::AttemptLimits;
-use super::{LOOK, ServiceError, insist};
+use super::{QUEUE_LOOK_PAUSE, ServiceError, insist};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::metrics::ReviewResult;
@@ -24,7 +24,7 @@ const MAX_DEATHS: u32 = 3;
 
 /// The pause after a failure, as a multiple of the time that the attempt took. A request that is too large to be
 /// fetched would otherwise keep the machine busy.
-const REST: u32 = 20;
+const PAUSE_FACTOR: u32 = 20;
 
 /// The maximum number of characters of the reason for a failure.
 const MAX_REASON: usize = 1000;
@@ -78,18 +78,20 @@ impl Reviewer {
             let next = insist(&self.handle, &mut shutdown, || self.queue.next_review(&names)).await;
             match next {
                 None => break,
-                Some(None) => rest(LOOK, &mut requests, &mut shutdown).await,
-                Some(Some((_, wait))) if !wait.is_zero() => rest(wait.min(LOOK), &mut requests, &mut shutdown).await,
+                Some(None) => rest(QUEUE_LOOK_PAUSE, &mut requests, &mut shutdown).await,
+                Some(Some((_, wait))) if !wait.is_zero() => {
+                    rest(wait.min(QUEUE_LOOK_PAUSE), &mut requests, &mut shutdown).await
+                }
                 Some(Some((job, _))) => {
                     let span = tracing::error_span!("review", of = job.name, request = job.request);
-                    self.one(&job, &mut shutdown).instrument(span).await;
+                    self.review_one(&job, &mut shutdown).instrument(span).await;
                 }
             }
         }
         Ok(())
     }
 
-    async fn one(&self, job: &ReviewJob, shutdown: &mut Shutdown) {
+    async fn review_one(&self, job: &ReviewJob, shutdown: &mut Shutdown) {
         let Some(reviews) = self.reviews.iter().find(|reviews| reviews.name == job.name) else { return };
         let limits = reviews.review.limits();
         let under_way = self.handle.progress.begin(Step::Review(job.name.clone()), limits.deadline().saturating_mul(2));
@@ -134,7 +136,7 @@ impl Reviewer {
 
 /// Returns the pause after a number of attempts, the last of which took the time `took`.
 fn pause(attempts: u32, took: Duration) -> Duration {
-    backoff(attempts, LONGEST_DELAY).max(took.saturating_mul(REST).min(LONGEST_DELAY))
+    backoff(attempts, LONGEST_DELAY).max(took.saturating_mul(PAUSE_FACTOR).min(LONGEST_DELAY))
 }
 
 /// Rests until the time is over, a review is requested, or the task has to end.
@@ -159,11 +161,11 @@ async fn attempt(review: &dyn Review, job: &ReviewJob) -> Result<String, Failure
         }
         Err(Ended::Broken(error)) => return Err(Failure { reason: error.to_string(), is_final: false }),
     };
-    let said = last_line(&stderr);
+    let message = last_line(&stderr);
     match status.code() {
         // Differences, blind spots and failing policies are not failures of the review.
-        Some(0 | 2..=4) => Ok(said),
-        Some(_) if !said.is_empty() => Err(Failure { reason: said, is_final: false }),
+        Some(0 | 2..=4) => Ok(message),
+        Some(_) if !message.is_empty() => Err(Failure { reason: message, is_final: false }),
         _ => {
             let is_final = job.attempts.saturating_add(1) >= MAX_DEATHS;
             Err(Failure { reason: format!("its process has ended: {status}"), is_final })

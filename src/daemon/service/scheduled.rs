@@ -53,7 +53,7 @@ impl Scheduled {
         let Some(last) = insist(handle, &mut shutdown, || queue.last_done(&name, now)).await else { return Ok(()) };
         let mut runs = Runs::since(schedule, last);
         let mut failures = 0;
-        let mut told = None;
+        let mut announced = None;
         loop {
             let now = SystemTime::now();
             if runs.put_right(now) {
@@ -63,7 +63,7 @@ impl Scheduled {
             let Some(next) = runs.next() else { break };
             let rest = next.duration_since(now).unwrap_or_default();
             if !rest.is_zero() {
-                if told.replace(next) != Some(next) {
+                if announced.replace(next) != Some(next) {
                     tracing::info!(next = runs.schedule.show(next), "waiting for the time");
                 }
                 // The clock may be set, and the machine may sleep.

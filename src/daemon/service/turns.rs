@@ -18,13 +18,13 @@ use crate::event::JobNumber;
 use crate::git::BranchName;
 
 /// The time after which commits of other branches no longer wait for a commit to end.
-const TURN: Duration = Duration::from_secs(10);
+const TURN_LIMIT: Duration = Duration::from_secs(10);
 
 /// The time after which the default branch no longer waits, since everybody works with it.
-const DEFAULT_TURN: Duration = Duration::from_secs(1);
+const DEFAULT_TURN_LIMIT: Duration = Duration::from_secs(1);
 
 /// The maximum number of branches whose last turns are remembered.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED: usize = 10_000;
 
 /// A place in which commits are resolved, one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl State {
 
     /// Returns the longest time that a branch waits for another branch's commit to end.
     fn patience(&self, branch: &BranchName) -> Duration {
-        if self.is_default(branch) { DEFAULT_TURN } else { TURN }
+        if self.is_default(branch) { DEFAULT_TURN_LIMIT } else { TURN_LIMIT }
     }
 
     /// Returns true if the commit in this process has taken this long.
@@ -133,7 +133,7 @@ impl Turns {
         }
         let Waiting { number, branch, .. } = state.next(waiting, place)?.clone();
         state.turns += 1;
-        if state.last.len() >= REMEMBERED {
+        if state.last.len() >= MAX_REMEMBERED {
             state.last.clear();
         }
         let (turn, since) = (state.turns, Instant::now());
@@ -150,7 +150,7 @@ impl Turns {
     /// Returns true if there may be work for a separate process.
     pub(super) fn wants_apart(&self) -> bool {
         let state = self.state();
-        state.has_apart && (state.is_apart_wanted || state.is_here_late(DEFAULT_TURN))
+        state.has_apart && (state.is_apart_wanted || state.is_here_late(DEFAULT_TURN_LIMIT))
     }
 
     /// Returns the notification for work that may be done in a separate process.
@@ -176,9 +176,9 @@ impl Turn {
             return false;
         }
         let times = state.made_way.get(&self.number).copied().unwrap_or(0);
-        let own_time = TURN.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX));
+        let own_time = TURN_LIMIT.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX));
         let is_held_up = |job: &Waiting| {
-            let time = if state.is_default(&job.branch) { DEFAULT_TURN } else { own_time };
+            let time = if state.is_default(&job.branch) { DEFAULT_TURN_LIMIT } else { own_time };
             state.can_begin(job, Place::Apart) && took >= time
         };
         waiting.iter().any(is_held_up)
@@ -277,13 +277,13 @@ mod tests {
         let jobs = waiting(&[(1, "a"), (2, "b"), (3, "c")]);
         let _here = turns.begin(&jobs, Place::Here).unwrap();
         assert!(!turns.wants_apart() && turns.begin(&jobs, Place::Apart).is_none());
-        advance(TURN).await;
+        advance(TURN_LIMIT).await;
         assert!(turns.wants_apart());
         let apart = turns.begin(&jobs, Place::Apart).unwrap();
         assert_eq!(apart.number, JobNumber(2));
         // It takes long as well.
         assert!(!apart.makes_way(&jobs));
-        advance(TURN).await;
+        advance(TURN_LIMIT).await;
         assert!(apart.makes_way(&jobs));
         apart.make_way();
         let other = turns.begin(&jobs, Place::Apart).unwrap();
@@ -292,7 +292,7 @@ mod tests {
         let jobs = waiting(&[(1, "a"), (2, "b"), (4, "c")]);
         let apart = turns.begin(&jobs, Place::Apart).unwrap();
         assert_eq!(apart.number, JobNumber(2));
-        advance(TURN).await;
+        advance(TURN_LIMIT).await;
         assert!(!apart.makes_way(&jobs), "it has twice as long");
         // But the default branch does not wait for that.
         let jobs = waiting(&[(1, "a"), (2, "b"), (5, "main")]);
@@ -300,7 +300,7 @@ mod tests {
         apart.make_way();
         let main = turns.begin(&jobs, Place::Apart).unwrap();
         assert_eq!(main.number, JobNumber(5));
-        advance(TURN * 9).await;
+        advance(TURN_LIMIT * 9).await;
         assert!(!main.makes_way(&jobs));
     }
 
@@ -309,15 +309,15 @@ mod tests {
         let turns = turns();
         let jobs = waiting(&[(1, "a"), (2, "b"), (3, "main")]);
         let _here = turns.begin(&jobs[..2], Place::Here).unwrap();
-        advance(DEFAULT_TURN).await;
+        advance(DEFAULT_TURN_LIMIT).await;
         assert!(turns.wants_apart());
         assert!(turns.begin(&jobs[..2], Place::Apart).is_none(), "others wait");
         let main = turns.begin(&jobs, Place::Apart).unwrap();
         assert_eq!(main.number, JobNumber(3));
         main.end();
-        advance(TURN).await;
+        advance(TURN_LIMIT).await;
         let apart = turns.begin(&jobs[..2], Place::Apart).unwrap();
-        advance(DEFAULT_TURN).await;
+        advance(DEFAULT_TURN_LIMIT).await;
         assert!(!apart.makes_way(&jobs[..2]));
         assert!(apart.makes_way(&jobs));
     }

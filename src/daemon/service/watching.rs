@@ -64,13 +64,13 @@ pub(super) async fn saw_branch(
 }
 
 /// Returns the queue's checkpoint of a repository. If there is none, saves and returns `first`.
-pub(super) async fn noted(
+pub(super) async fn checkpoint_or_save(
     queue: &Queue,
     repository: &RepositoryName,
     first: &BranchCheckpoint,
 ) -> Result<BranchCheckpoint, QueueError> {
-    if let Some(noted) = queue.checkpoint(repository).await? {
-        return Ok(noted);
+    if let Some(checkpoint) = queue.checkpoint(repository).await? {
+        return Ok(checkpoint);
     }
     queue.save_checkpoint(repository, first).await?;
     let (repository, branches) = (repository.as_str(), first.branches.len());
@@ -121,11 +121,11 @@ impl RepositoryWatch {
         loop {
             let found = match opened.take() {
                 Some(opened) => Some(opened),
-                None => self.opened(&enqueuer, &mut shutdown).await?,
+                None => self.wait_and_open(&enqueuer, &mut shutdown).await?,
             };
             let Some(Opened { repository, checkpoint, options, looks }) = found else { return Ok(()) };
             let Enqueuer { queue, repository: name, handle, .. } = &enqueuer;
-            let checkpoint = insist(handle, &mut shutdown, || noted(queue, name, &checkpoint)).await;
+            let checkpoint = insist(handle, &mut shutdown, || checkpoint_or_save(queue, name, &checkpoint)).await;
             let Some(checkpoint) = checkpoint else { return Ok(()) };
             // Any other tip is about to become a job.
             for look in looks.into_iter().filter(|look| checkpoint.branches.get(&look.branch) == Some(&look.tip)) {
@@ -142,7 +142,11 @@ impl RepositoryWatch {
     }
 
     /// Opens the repository as soon as it is there. Returns `None` if the service ends first.
-    async fn opened(&self, enqueuer: &Enqueuer, shutdown: &mut Shutdown) -> Result<Option<Opened>, ServiceError> {
+    async fn wait_and_open(
+        &self,
+        enqueuer: &Enqueuer,
+        shutdown: &mut Shutdown,
+    ) -> Result<Option<Opened>, ServiceError> {
         let (mut logged, mut failures) = (RepeatedFailures::default(), 0);
         let fetched = self.fetched.clone().unwrap_or_default();
         let Enqueuer { repository: name, queue, handle, .. } = enqueuer;

@@ -68,15 +68,15 @@ pub(super) fn created(
     Ok(one_by_one(branch, &chain.commits, before, EventKind::Created))
 }
 
-/// Combines the oldest events into one if there are more than `most`.
-pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<CommitEvent> {
-    let extra = events.len().saturating_sub(most.get());
+/// Combines the oldest events into one if there are more than `max_events`.
+pub(super) fn bounded(mut events: Vec<CommitEvent>, max_events: NonZeroUsize) -> Vec<CommitEvent> {
+    let extra = events.len().saturating_sub(max_events.get());
     if extra > 0 {
         let CommitEvent { branch, before, judge, .. } = events[0].clone();
         let after = events[extra].after;
         tracing::warn!(%branch, commits = extra + 1, until = %after, "too many new commits: the oldest are reported together");
-        let all = CommitEvent { branch, before, after, kind: EventKind::Combined, judge, part: PushPart::Alone };
-        events.splice(..=extra, [all]);
+        let combined = CommitEvent { branch, before, after, kind: EventKind::Combined, judge, part: PushPart::Alone };
+        events.splice(..=extra, [combined]);
     }
     events
 }
@@ -94,11 +94,11 @@ pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
     events
 }
 
-/// Returns how many of `events` are handed out together: `most` of them, and the event of a whole push along with its
+/// Returns how many of `events` are handed out together: `max_events` of them, and the event of a whole push along with its
 /// last commit, since the branch counts as seen up to there.
-pub(super) fn together(events: &[CommitEvent], most: usize) -> usize {
-    let is_whole = events.get(most).is_some_and(|event| event.part.is_whole());
-    events.len().min(most) + usize::from(is_whole)
+pub(super) fn count_together(events: &[CommitEvent], max_events: usize) -> usize {
+    let is_whole = events.get(max_events).is_some_and(|event| event.part.is_whole());
+    events.len().min(max_events) + usize::from(is_whole)
 }
 
 fn one_by_one(

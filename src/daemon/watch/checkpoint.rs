@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::git::{BranchPatterns, Branches, CommitId, RefsError, Repository};
 
 /// The number of former tips to remember.
-const FORMER_TIPS: usize = 1000;
+const MAX_FORMER_TIPS: usize = 1000;
 
 /// The maximum number of times that a list of branches is read until two readings are equal.
 const LIST_ATTEMPTS: usize = 5;
@@ -60,7 +60,7 @@ impl BranchCheckpoint {
     /// Remembers the tip that a branch had before it was deleted or rewritten.
     pub(super) fn remember_former(&mut self, tip: Option<CommitId>) {
         self.former.extend(tip);
-        while self.former.len() > FORMER_TIPS {
+        while self.former.len() > MAX_FORMER_TIPS {
             self.former.pop_front();
         }
     }

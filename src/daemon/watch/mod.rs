@@ -204,7 +204,7 @@ impl Loop {
     ) -> Result<bool, WatchError> {
         let mut rest = commits;
         while !rest.is_empty() {
-            let (commits, later) = rest.split_at(arrivals::together(rest, H::TOGETHER));
+            let (commits, later) = rest.split_at(arrivals::count_together(rest, H::TOGETHER));
             rest = later;
             if self.shutdown.is_requested() {
                 return Ok(true);

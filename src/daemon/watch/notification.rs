@@ -18,15 +18,15 @@ use tokio::time::sleep;
 use super::wake::Wake;
 
 /// The pause before notification is set up again after it has broken down.
-const REARM: Duration = Duration::from_secs(5);
+const REARM_PAUSE: Duration = Duration::from_secs(5);
 
 /// The file in the common git directory whose change requests a look. Everybody who can make a commit can write
 /// there, and the folder is watched anyway.
-const REQUEST: &str = "hierad.notify";
+const REQUEST_FILE: &str = "hierad.notify";
 
 /// Asks every daemon that watches the repository with the common git directory `folder` to look.
 pub fn request_look(folder: &Path) -> io::Result<()> {
-    let file = folder.join(REQUEST);
+    let file = folder.join(REQUEST_FILE);
     let touch = || {
         let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&file)?;
         opened.set_modified(SystemTime::now())
@@ -55,7 +55,7 @@ pub(super) async fn notify(folder: PathBuf, poll: Duration, wakes: mpsc::Sender<
             }
             _ => {}
         }
-        sleep(REARM).await;
+        sleep(REARM_PAUSE).await;
     }
 }
 
@@ -65,7 +65,7 @@ fn arm(folder: &Path, wakes: mpsc::Sender<Wake>, lost: mpsc::Sender<()>) -> Resu
     let root = folder.to_owned();
     let mut watcher = notify::recommended_watcher(move |heard: notify::Result<notify::Event>| match heard {
         Ok(event) => {
-            if event.need_rescan() || event.paths.iter().any(|path| matters(&root, path) && changes(event.kind)) {
+            if event.need_rescan() || event.paths.iter().any(|path| is_relevant(&root, path) && is_change(event.kind)) {
                 let _ = wakes.try_send(Wake::Files); // if the channel is full, a look is due anyway
             }
             if is_loss(&root, &event) {
@@ -89,18 +89,20 @@ fn arm(folder: &Path, wakes: mpsc::Sender<Wake>, lost: mpsc::Sender<()>) -> Resu
 }
 
 /// Returns true if an event means a change: the watch's own reading also causes events.
-fn changes(kind: EventKind) -> bool {
+fn is_change(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
 /// Returns true if a file contains branches, or requests a look. Lock files are ignored, but not the files that they
 /// guard.
-fn matters(root: &Path, path: &Path) -> bool {
+fn is_relevant(root: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(root) else { return true };
     let is_lock = path.extension() == Some(OsStr::new("lock"));
     let mut names = inside.iter().map(OsStr::to_string_lossy);
     !is_lock
-        && names.next().is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow" | REQUEST))
+        && names
+            .next()
+            .is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow" | REQUEST_FILE))
 }
 
 /// Returns true if one of the watched folders is gone, which ends notification.
@@ -115,8 +117,10 @@ mod tests {
 
     #[test]
     fn only_files_that_hold_branches_matter() {
-        let check = |path: &str| matters(Path::new("/r/.git"), &Path::new("/r/.git").join(path));
-        for path in ["", "refs", "refs/heads/main", "refs/heads/a/b", "packed-refs", "reftable/tables.list", REQUEST] {
+        let check = |path: &str| is_relevant(Path::new("/r/.git"), &Path::new("/r/.git").join(path));
+        for path in
+            ["", "refs", "refs/heads/main", "refs/heads/a/b", "packed-refs", "reftable/tables.list", REQUEST_FILE]
+        {
             assert!(check(path), "{path}");
         }
         for path in ["index", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock", "COMMIT_EDITMSG", "logs"] {

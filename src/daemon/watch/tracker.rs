@@ -16,13 +16,13 @@ use crate::git::{
 
 /// The time for which branches must not move before changes are examined. A fetch, a push or a transaction moves
 /// several of them one after another, which takes longer on a busy machine.
-const QUIET: Duration = Duration::from_millis(5);
+const QUIET_TIME: Duration = Duration::from_millis(5);
 
 /// The time after which changes are examined even if branches keep moving.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The time after which a look hands out what it has, since it may take long to compare many branches with each other.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_LOOK_TIME: Duration = Duration::from_secs(1);
 
 /// The findings of a look.
 #[derive(Default)]
@@ -87,7 +87,16 @@ impl BranchTracker {
         checkpoint: BranchCheckpoint,
     ) -> BranchTracker {
         let failed = HashSet::new();
-        BranchTracker { repository, patterns, catch_up, pushes, checkpoint, is_unsaved: true, failed, longest: LONGEST }
+        BranchTracker {
+            repository,
+            patterns,
+            catch_up,
+            pushes,
+            checkpoint,
+            is_unsaved: true,
+            failed,
+            longest: MAX_LOOK_TIME,
+        }
     }
 
     /// Returns true if the repository still exists.
@@ -169,7 +178,7 @@ impl BranchTracker {
         }
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
-            pause(QUIET);
+            pause(QUIET_TIME);
             let before = std::mem::replace(&mut branches, self.branches()?);
             if branches == before {
                 break;
@@ -327,7 +336,7 @@ mod tests {
             commits += 1;
             scratch.commit(&commits.to_string(), commits).unwrap();
         };
-        commit(QUIET);
+        commit(QUIET_TIME);
         assert!(!tracker.look(commit).commits.is_empty());
     }
 }
