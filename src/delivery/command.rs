@@ -55,7 +55,7 @@ impl Command {
         let failed = |why: String| format!("the command {} {why}", self.program);
         let started = self.start(parcel);
         let (mut child, mut group) = started.map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let (status, stderr) = match timeout(self.limit, run(&mut child, &self.size.limited(parcel))).await {
+        let (status, stderr) = match timeout(self.limit, run(&mut child, &self.size.within_limit(parcel))).await {
             Ok(Ok(ended)) => ended,
             Ok(Err(error)) => return Err(failed(format!("broke off: {error}"))),
             Err(_) => return Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),

@@ -76,18 +76,18 @@ impl Filter {
             return false;
         }
         let nodes = self.nodes_of(report);
-        let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.intersection(nodes).is_empty());
-        let counts =
+        let is_on_node = |changed: &NodeSet| nodes.as_ref().is_none_or(|nodes| !changed.intersection(nodes).is_empty());
+        let wanted =
             report.changes.iter().filter(|change| any_matches(&self.keys, &change.key) && is_on_node(&change.nodes));
         let mut parts = CountedChanges::default();
-        counts.filter(|change| parts.is_new(change)).take(least).count() == least
+        wanted.filter(|change| parts.is_new(change)).take(least).count() == least
     }
 
     /// Returns the nodes that match, or `None` for all. Each name is matched once, whatever the number of changes.
     fn nodes_of(&self, report: &Report) -> Option<NodeSet> {
         let fleet = &report.names.fleet;
-        let is_meant = |name: &str| any(&self.nodes, name);
-        let matching = || fleet.all().iter().filter(|node| is_meant(fleet.name(*node))).collect();
+        let is_selected = |name: &str| any(&self.nodes, name);
+        let matching = || fleet.all().iter().filter(|node| is_selected(fleet.name(*node))).collect();
         (!self.nodes.is_empty()).then(matching)
     }
 }

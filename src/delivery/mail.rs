@@ -255,11 +255,11 @@ fn body(parcel: &Parcel, whole: Option<String>) -> String {
         parcel.text.as_deref().unwrap_or("This report was made before mail was configured, so it has no text.\n");
     let JobName { id, number, repository } = &parcel.job;
     let CommitEvent { before, after, .. } = &parcel.event;
-    let all = before.map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
-    let (all, repository) = (all.unwrap_or_default(), visible(repository.as_str()));
+    let diff_hint = before.map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
+    let (diff_hint, repository) = (diff_hint.unwrap_or_default(), visible(repository.as_str()));
     let whole = whole.map(|whole| format!("In JSON: {}\n", visible(&whole))).unwrap_or_default();
     // The text below `-- ` is a signature, not part of the message.
-    format!("{text}\n-- \n{all}{whole}Report {number}, {id}, of {repository}\n")
+    format!("{text}\n-- \n{diff_hint}{whole}Report {number}, {id}, of {repository}\n")
 }
 
 #[cfg(test)]

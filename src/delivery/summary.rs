@@ -16,10 +16,10 @@ use super::{Filter, Parcel};
 use crate::event::{CommitEvent, EventKind};
 
 /// The lists of a report, which a summary leaves empty.
-const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
+const EMPTIED_LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
 
 /// The lists whose entries are kept while there is room, without their sets of nodes; the most important first.
-const KEPT: [&str; 2] = ["policies", "blind_spots"];
+const KEPT_LISTS: [&str; 2] = ["policies", "blind_spots"];
 
 /// The maximum size of a report that a sink accepts, and the places where the whole report can be read.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ pub struct WholeReports {
 
 impl SizeLimit {
     /// Returns the report, or a summary of it if it is too large.
-    pub(super) fn limited(&self, parcel: &Parcel) -> Arc<[u8]> {
+    pub(super) fn within_limit(&self, parcel: &Parcel) -> Arc<[u8]> {
         let limit = self.bytes.filter(|bytes| parcel.report.len() > *bytes);
         let summary = limit.and_then(|limit| summary(&parcel.report, self.whole.place(parcel).as_deref(), limit));
         summary.map_or_else(|| parcel.report.clone(), Into::into)
@@ -83,10 +83,10 @@ fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> 
             kept.push((name, std::mem::take(entries)));
         }
     }
-    kept.sort_by_key(|(name, _)| KEPT.iter().position(|known| known == name));
+    kept.sort_by_key(|(name, _)| KEPT_LISTS.iter().position(|known| known == name));
     let mut left_out: BTreeMap<&str, usize> = kept.iter().map(|(name, entries)| (*name, entries.len())).collect();
     // Reserves space for what is always written, with the numbers at their largest.
-    let mut room = limit.saturating_sub(written(&fields, report.len(), place, &left_out)?.len());
+    let mut room = limit.saturating_sub(write_summary(&fields, report.len(), place, &left_out)?.len());
     for (name, entries) in kept {
         let fits = |entry: &Value| {
             let size = serde_json::to_string(entry).map_or(usize::MAX, |text| text.len() + 1);
@@ -99,11 +99,16 @@ fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> 
         }
     }
     left_out.retain(|_, count| *count > 0);
-    written(&fields, report.len(), place, &left_out)
+    write_summary(&fields, report.len(), place, &left_out)
 }
 
 /// Writes the fields of a summary.
-fn written(fields: &Fields<'_>, size: usize, place: Option<&str>, left_out: &BTreeMap<&str, usize>) -> Option<Vec<u8>> {
+fn write_summary(
+    fields: &Fields<'_>,
+    size: usize,
+    place: Option<&str>,
+    left_out: &BTreeMap<&str, usize>,
+) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut out = serde_json::Serializer::new(&mut text);
     let mut map = out.serialize_map(None).ok()?;
@@ -154,10 +159,10 @@ impl<'de> Visitor<'de> for FieldsVisitor {
         let mut fields = Vec::new();
         while let Some(name) = entries.next_key::<&str>()? {
             let field = match name {
-                _ if KEPT.contains(&name) => {
+                _ if KEPT_LISTS.contains(&name) => {
                     Field::Kept(without_nodes(entries.next_value()?).map_err(A::Error::custom)?)
                 }
-                _ if LISTS.contains(&name) => {
+                _ if EMPTIED_LISTS.contains(&name) => {
                     entries.next_value::<IgnoredAny>()?;
                     Field::List
                 }

@@ -14,7 +14,7 @@ use crate::hex::Hex;
 
 /// The maximum number of bytes of a refusal that are read, and of characters that an error quotes.
 const MAX_BODY: usize = 4096;
-const MAX_TOLD: usize = 300;
+const MAX_QUOTED: usize = 300;
 
 /// A server to which each report is sent by HTTP POST, as JSON. Headers carry the id (`Idempotency-Key`), the event
 /// (`X-Hierad-Event: report`) and, if there is a secret, the signature (`X-Hierad-Signature-256: sha256=...`, the
@@ -95,7 +95,7 @@ impl Webhook {
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
-        let body = self.size.limited(parcel).to_vec();
+        let body = self.size.within_limit(parcel).to_vec();
         let mut request = self
             .client
             .post(self.url.0.clone())
@@ -129,7 +129,7 @@ impl Webhook {
             body.extend_from_slice(&chunk);
         }
         body.truncate(MAX_BODY);
-        let body: String = self.without_hidden(one_line(&body)).chars().take(MAX_TOLD).collect();
+        let body: String = self.without_hidden(one_line(&body)).chars().take(MAX_QUOTED).collect();
         let mut text = format!("the server answers {status}");
         if status.is_redirection() {
             text += ", and redirections are not followed";
@@ -144,8 +144,9 @@ impl Webhook {
 
 /// Returns the wait that an answer asks for, given in seconds or as a date.
 fn retry_after(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
-    let is_meant = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
-    let text = headers.get(RETRY_AFTER).filter(|_| is_meant).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let has_meaning = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let text =
+        headers.get(RETRY_AFTER).filter(|_| has_meaning).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let until = |moment: SystemTime| moment.duration_since(now).ok();
     let seconds = text.parse().map(Duration::from_secs).ok();
     seconds.or_else(|| httpdate::parse_http_date(text).ok().and_then(until)).unwrap_or_default()
@@ -166,13 +167,13 @@ fn default_headers(headers: &[(String, String)]) -> Result<HeaderMap, WebhookErr
 /// /hooks/TOKEN`.
 fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
     /// Shorter parts are not tokens, and may be ordinary words.
-    const SHORTEST: usize = 5;
+    const MIN_LENGTH: usize = 5;
     let parts = url.path().split('/').chain(url.query()).chain(url.password());
     let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
     // As in `Authorization: Bearer TOKEN`.
     let words = headers.iter().flat_map(|(_, value)| value.split(' '));
-    let all = parts.chain(pairs.iter().map(String::as_str)).chain(words);
-    let mut hidden: Vec<String> = all.filter(|part| part.len() >= SHORTEST).map(str::to_owned).collect();
+    let candidates = parts.chain(pairs.iter().map(String::as_str)).chain(words);
+    let mut hidden: Vec<String> = candidates.filter(|part| part.len() >= MIN_LENGTH).map(str::to_owned).collect();
     // Longer ones first: one may be part of another.
     hidden.sort_by_key(|part| std::cmp::Reverse(part.len()));
     hidden

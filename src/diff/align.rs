@@ -14,12 +14,12 @@ use crate::value::Value;
 /// Returns for each item before the position of its counterpart after, or `None` if it has none.
 pub(super) fn align(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     let (ids, gaps) = identical(before, after);
-    let mut pairing = Pairing { before, after, partners: ids.partners, taken: ids.taken };
-    pairing.moved(&ids.before, &ids.after);
+    let mut pairing = Pairing { before, after, partners: ids.partners, has_partner: ids.has_partner };
+    pairing.pair_moved(&ids.before, &ids.after);
     let identity = Identity::find(before, after);
-    pairing.named(&identity);
+    pairing.pair_named(&identity);
     for (old, new) in gaps {
-        pairing.gap(old, new, &identity);
+        pairing.pair_in_gap(old, new, &identity);
     }
     pairing.partners
 }
@@ -31,7 +31,7 @@ struct Identical {
     before: Vec<u32>,
     after: Vec<u32>,
     partners: Vec<Option<usize>>,
-    taken: Vec<bool>,
+    has_partner: Vec<bool>,
 }
 
 /// Pairs equal items that keep their order. Returns the gaps between them, too.
@@ -44,51 +44,51 @@ fn identical<'v>(before: &'v [Value], after: &'v [Value]) -> (Identical, Vec<(Ra
     let before: Vec<u32> = before.iter().map(&mut number).collect();
     let after: Vec<u32> = after.iter().map(&mut number).collect();
     let mut partners = vec![None; before.len()];
-    let mut taken = vec![false; after.len()];
+    let mut has_partner = vec![false; after.len()];
     let mut gaps = Vec::new();
     for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
         match op {
             DiffOp::Equal { old_index, new_index, len } => {
                 for i in 0..len {
                     partners[old_index + i] = Some(new_index + i);
-                    taken[new_index + i] = true;
+                    has_partner[new_index + i] = true;
                 }
             }
             DiffOp::Replace { .. } => gaps.push((op.old_range(), op.new_range())),
             DiffOp::Delete { .. } | DiffOp::Insert { .. } => {}
         }
     }
-    (Identical { before, after, partners, taken }, gaps)
+    (Identical { before, after, partners, has_partner }, gaps)
 }
 
 struct Pairing<'v> {
     before: &'v [Value],
     after: &'v [Value],
     partners: Vec<Option<usize>>,
-    taken: Vec<bool>,
+    has_partner: Vec<bool>,
 }
 
 impl Pairing<'_> {
     fn pair(&mut self, a: usize, b: usize) {
         self.partners[a] = Some(b);
-        self.taken[b] = true;
+        self.has_partner[b] = true;
     }
 
-    fn left_before(&self, range: Range) -> Vec<usize> {
+    fn unpaired_before(&self, range: Range) -> Vec<usize> {
         range.filter(|a| self.partners[*a].is_none()).collect()
     }
 
-    fn left_after(&self, range: Range) -> Vec<usize> {
-        range.filter(|b| !self.taken[*b]).collect()
+    fn unpaired_after(&self, range: Range) -> Vec<usize> {
+        range.filter(|b| !self.has_partner[*b]).collect()
     }
 
     /// Pairs equal items that moved.
-    fn moved(&mut self, before: &[u32], after: &[u32]) {
+    fn pair_moved(&mut self, before: &[u32], after: &[u32]) {
         let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
-        for b in self.left_after(0..after.len()).into_iter().rev() {
+        for b in self.unpaired_after(0..after.len()).into_iter().rev() {
             places.entry(after[b]).or_default().push(b);
         }
-        for a in self.left_before(0..before.len()) {
+        for a in self.unpaired_before(0..before.len()) {
             if let Some(b) = places.get_mut(&before[a]).and_then(Vec::pop) {
                 self.pair(a, b);
             }
@@ -96,26 +96,26 @@ impl Pairing<'_> {
     }
 
     /// Pairs hashes with the same name.
-    fn named(&mut self, identity: &Identity) {
+    fn pair_named(&mut self, identity: &Identity) {
         let places: HashMap<&Value, usize> = self
-            .left_after(0..self.after.len())
+            .unpaired_after(0..self.after.len())
             .into_iter()
             .filter_map(|b| Some((identity.of_item(&self.after[b])?, b)))
             .collect();
-        let named = |a: usize| places.get(identity.of_item(&self.before[a])?).map(|b| (a, *b));
-        let pairs: Vec<_> = self.left_before(0..self.before.len()).into_iter().filter_map(named).collect();
+        let partner = |a: usize| places.get(identity.of_item(&self.before[a])?).map(|b| (a, *b));
+        let pairs: Vec<_> = self.unpaired_before(0..self.before.len()).into_iter().filter_map(partner).collect();
         for (a, b) in pairs {
             self.pair(a, b);
         }
     }
 
     /// Pairs the remaining items in a gap, in order.
-    fn gap(&mut self, old: Range, new: Range, identity: &Identity) {
-        let (old, new) = (self.left_before(old), self.left_after(new));
+    fn pair_in_gap(&mut self, old: Range, new: Range, identity: &Identity) {
+        let (old, new) = (self.unpaired_before(old), self.unpaired_after(new));
         let even = old.len() == new.len();
         let score = |a: usize, b: usize| likeness(&self.before[a], &self.after[b], even, identity);
-        let pairs: Vec<(usize, usize)> = if old.len() * new.len() <= COMPARISONS {
-            best(&old, &new, score)
+        let pairs: Vec<(usize, usize)> = if old.len() * new.len() <= MAX_COMPARISONS {
+            best_pairs(&old, &new, score)
         } else if even {
             old.into_iter().zip(new).filter(|(a, b)| score(*a, *b) > 0).collect()
         } else {
@@ -156,7 +156,7 @@ fn is_identifying(items: &[Value], name: &str) -> bool {
 }
 
 /// The largest number of pairs that are compared in a gap.
-const COMPARISONS: usize = 4096;
+const MAX_COMPARISONS: usize = 4096;
 
 /// Returns a measure of what two unequal items have in common, or 0 if one did not become the other. Scalars are
 /// paired only if the gap is `even`: as many items were removed as added.
@@ -177,7 +177,7 @@ fn likeness(before: &Value, after: &Value, even: bool, identity: &Identity) -> u
 }
 
 /// Returns the pairs, in order and without crossing, with the largest sum of likenesses.
-fn best(old: &[usize], new: &[usize], score: impl Fn(usize, usize) -> usize) -> Vec<(usize, usize)> {
+fn best_pairs(old: &[usize], new: &[usize], score: impl Fn(usize, usize) -> usize) -> Vec<(usize, usize)> {
     let width = new.len() + 1;
     let scores: Vec<usize> = old.iter().flat_map(|a| new.iter().map(|b| score(*a, *b))).collect();
     // total[i][j]: the largest sum of the items from `old[i]` and `new[j]` on.

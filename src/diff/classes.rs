@@ -36,9 +36,9 @@ pub(super) fn change_classes(answers: Diff<&[Answer]>) -> Vec<ChangeClass<'_>> {
 
 /// Divides the nodes of one old answer by their new answers.
 fn split<'a>(before: &'a Answer, after: &mut Side<'a>, classes: &mut Vec<ChangeClass<'a>>) {
-    let mut rest = after.changed(before);
+    let mut rest = after.changed_nodes(before);
     while let Some(node) = rest.first() {
-        let at = after.at(node);
+        let at = after.position_of(node);
         let nodes = match at {
             Some(at) => rest.intersection(&after.answers[at].nodes),
             None => rest.difference(after.nodes()),
@@ -85,7 +85,7 @@ fn union(answers: &[Answer]) -> NodeSet {
 }
 
 /// With more answers than this, the answer of a node is looked up in a table.
-const FEW: usize = 16;
+const MAX_WITHOUT_TABLE: usize = 16;
 
 /// The answers of one side, to look up by node.
 struct Side<'a> {
@@ -100,7 +100,7 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn new(answers: &'a [Answer]) -> Side<'a> {
         let mut table = Vec::new();
-        if answers.len() > FEW {
+        if answers.len() > MAX_WITHOUT_TABLE {
             for (at, answer) in answers.iter().enumerate() {
                 for node in answer.nodes.iter() {
                     let node = node.0 as usize;
@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the position of a node's answer, or `None` if it has none.
-    fn at(&self, node: NodeId) -> Option<usize> {
+    fn position_of(&self, node: NodeId) -> Option<usize> {
         if self.table.is_empty() {
             return self.answers.iter().position(|answer| answer.nodes.contains(node));
         }
@@ -128,14 +128,14 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the nodes of an old answer, without those whose new answer shares its outcome, as most do.
-    fn changed(&mut self, before: &Answer) -> NodeSet {
-        let is_kept = |answer: &Answer| match (&answer.template, &before.template) {
+    fn changed_nodes(&mut self, before: &Answer) -> NodeSet {
+        let shares_outcome = |answer: &Answer| match (&answer.template, &before.template) {
             (Some(template), Some(before)) => Arc::ptr_eq(template, before),
             (None, None) => Arc::ptr_eq(&answer.outcome, &before.outcome),
             _ => false,
         };
         let few = if self.table.is_empty() { self.answers } else { &[] };
-        let Some(at) = few.iter().position(is_kept) else { return before.nodes.clone() };
+        let Some(at) = few.iter().position(shares_outcome) else { return before.nodes.clone() };
         let changed = before.nodes.difference(&few[at].nodes);
         self.met[at] += before.nodes.len() - changed.len();
         changed

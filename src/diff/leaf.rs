@@ -153,7 +153,7 @@ impl Walk<'_> {
     fn hashes(&mut self, before: &Hash, after: &Hash) {
         for (key, value) in before.iter() {
             let Some((new_key, new_value)) = after.entry(key) else {
-                self.child(same(key), Diff::new(Some(value), None));
+                self.child(same_segment(key), Diff::new(Some(value), None));
                 continue;
             };
             // A name that is a secret on one side must not be shown on the other.
@@ -164,7 +164,7 @@ impl Walk<'_> {
             }
         }
         for (key, value) in after.iter().filter(|(key, _)| before.index_of(key).is_none()) {
-            self.child(same(key), Diff::new(None, Some(value)));
+            self.child(same_segment(key), Diff::new(None, Some(value)));
         }
     }
 
@@ -173,7 +173,7 @@ impl Walk<'_> {
         let memo = self.memo.as_deref_mut().filter(|_| self.path.after.is_empty() && name.secrecy().is_none());
         let find = || {
             let mut walk = Walk::default();
-            walk.child(same(name), value.map(Some));
+            walk.child(same_segment(name), value.map(Some));
             walk.found
         };
         match memo.and_then(|memo| memo.entry(name, value, find)) {
@@ -181,7 +181,7 @@ impl Walk<'_> {
                 self.found.leaves.extend(entry.leaves.iter().cloned());
                 self.found.reencrypted.extend(entry.reencrypted.iter().cloned());
             }
-            None => self.child(same(name), value.map(Some)),
+            None => self.child(same_segment(name), value.map(Some)),
         }
     }
 
@@ -189,7 +189,7 @@ impl Walk<'_> {
     fn name(&mut self, name: &Value, entry: Diff<(&Value, &Value)>) {
         let ((key, value), (new_key, new_value)) = (entry.before, entry.after);
         let both = Diff::new(Some(value), Some(new_value));
-        self.enter(same(name), |walk: &mut Walk<'_>| match (key.secrecy(), new_key.secrecy()) {
+        self.enter(same_segment(name), |walk: &mut Walk<'_>| match (key.secrecy(), new_key.secrecy()) {
             (None, _) => walk.push(LeafKind::Sealed, both),
             (_, None) => walk.push(LeafKind::Unsealed, both),
             _ => walk.secrecy(key, new_key),
@@ -253,7 +253,7 @@ fn is_plain(value: &Value) -> bool {
     matches!(value, String(_) | Bytes(_) | Integer(_) | BigInteger(_) | Float(_))
 }
 
-fn same(key: &Value) -> Diff<Segment> {
+fn same_segment(key: &Value) -> Diff<Segment> {
     Diff::new(Segment::Key(key.clone()), Segment::Key(key.clone()))
 }
 
