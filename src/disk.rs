@@ -75,7 +75,7 @@ impl Disk {
         answers.kinds.iter().all(|(path, known)| kind(path) == *known)
             && answers.links.iter().all(|(path, known)| link(path).as_ref() == Some(known))
             && answers.listed.iter().all(|path| self.folder(path).as_deref() == listing(path).ok().as_ref())
-            && self.seen.are_current()
+            && self.seen.is_unchanged()
     }
 
     /// Returns the names in a folder, or `None` if it cannot be listed.
@@ -258,7 +258,7 @@ impl FrozenFiles {
     }
 
     /// Returns true if the files that were read are unchanged. Contents are compared if they are small in total.
-    fn are_current(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         let seen = self.lock();
         let is_small = seen.files.values().map(|file| file.stamp.size()).sum::<u64>() <= SMALL;
         let is_same = |file: &SeenFile| {

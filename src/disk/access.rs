@@ -9,14 +9,15 @@ use super::named::check_output;
 pub fn can_write(folder: &Path) -> io::Result<()> {
     check_output(folder)?;
     let folder = std::path::absolute(folder)?;
-    let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
-    if !there.is_dir() {
-        return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is not a folder", there.display())));
+    let existing = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
+    if !existing.is_dir() {
+        return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is not a folder", existing.display())));
     }
-    system::may_write(there).map_err(|error| match error.kind() {
+    system::may_write(existing).map_err(|error| match error.kind() {
         ErrorKind::ReadOnlyFilesystem => {
-            let there = there.canonicalize().unwrap_or_else(|_| there.to_owned());
-            let words = format!("read-only file system; in a unit of systemd, add ReadWritePaths={}", there.display());
+            let existing = existing.canonicalize().unwrap_or_else(|_| existing.to_owned());
+            let words =
+                format!("read-only file system; in a unit of systemd, add ReadWritePaths={}", existing.display());
             io::Error::new(error.kind(), words)
         }
         _ => error,

@@ -35,20 +35,20 @@ impl FileMode {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, self.of_folder());
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, self.folder_permissions());
         builder.create(folder)?;
-        missing.into_iter().try_for_each(|made| self.give_folder(made))
+        missing.into_iter().try_for_each(|created| self.set_folder_permissions(created))
     }
 
     /// Returns the permissions of a folder for everybody who may read files with this mode.
     #[cfg(unix)]
-    fn of_folder(self) -> u32 {
+    fn folder_permissions(self) -> u32 {
         0o100 | self.0 | (self.0 & 0o444) >> 2
     }
 
     #[cfg(unix)]
-    fn give_folder(self, folder: &Path) -> io::Result<()> {
-        std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(self.of_folder()))
+    fn set_folder_permissions(self, folder: &Path) -> io::Result<()> {
+        std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(self.folder_permissions()))
     }
 
     /// Creates a file that must not exist yet. It is private to its owner until its mode is [given](FileMode::give).
@@ -92,7 +92,7 @@ impl FileMode {
 
     #[cfg(not(unix))]
     #[expect(clippy::unused_self, reason = "there are no such permissions here")]
-    fn give_folder(self, _: &Path) -> io::Result<()> {
+    fn set_folder_permissions(self, _: &Path) -> io::Result<()> {
         Ok(())
     }
 

@@ -41,17 +41,17 @@ pub fn look_at_checkouts(git_dir: &Path, find: FindCheckout) {
 }
 
 /// Returns the confined work tree in which commits may write a path, which must contain no links.
-fn around(real: &Path) -> Option<PathBuf> {
+fn enclosing_work_tree(real: &Path) -> Option<PathBuf> {
     let known = WORK_TREES.read().unwrap_or_else(PoisonError::into_inner);
     let checkouts = CHECKOUTS.read().unwrap_or_else(PoisonError::into_inner);
     let found = checkouts.iter().filter_map(|(git_dir, find)| find(git_dir, real));
     let tops = known.iter().filter(|top| real.starts_with(top)).cloned().chain(found);
     let top = tops.max_by_key(|top| top.as_os_str().len())?;
-    is_of_commits(&top, real).then_some(top)
+    is_writable_by_commits(&top, real).then_some(top)
 }
 
 /// Returns true if commits may write a path without links in a work tree.
-fn is_of_commits(top: &Path, real: &Path) -> bool {
+fn is_writable_by_commits(top: &Path, real: &Path) -> bool {
     real.strip_prefix(top).is_ok_and(|inside| !inside.components().any(|part| is_git(part.as_os_str())))
 }
 
@@ -62,7 +62,7 @@ fn is_git(name: &OsStr) -> bool {
 /// Returns true if links lead from a place in a confined work tree out of it, or into its git directory. Both paths
 /// must contain no links.
 pub fn leaves(from: &Path, to: &Path) -> bool {
-    around(from).is_some_and(|top| !is_of_commits(&top, to))
+    enclosing_work_tree(from).is_some_and(|top| !is_writable_by_commits(&top, to))
 }
 
 /// Fails if the link at a path leads out of a confined work tree. The path's folder must contain no links.
@@ -78,17 +78,17 @@ const LEADS_OUT: &str = "leads out of the work tree by a link, which a commit ma
 
 /// Returns the confined work tree in which commits may write the named path. Fails if a link on the way leads out of
 /// it.
-fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
-    let whole = std::path::absolute(path)?;
+fn checked_work_tree(path: &Path) -> io::Result<Option<PathBuf>> {
+    let absolute = std::path::absolute(path)?;
     let (mut place, mut inside) = (PathBuf::new(), None);
-    for part in whole.components() {
+    for part in absolute.components() {
         match part {
             // `..` may leave on purpose. After a link it is the folder above the link's target, as the system
             // resolves it.
             Component::ParentDir => {
                 place = place.canonicalize().unwrap_or(place);
                 place.pop();
-                inside = around(&place);
+                inside = enclosing_work_tree(&place);
                 continue;
             }
             part => place.push(part),
@@ -97,10 +97,10 @@ fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
         let real = place.canonicalize();
         let is_link = kind.is_symlink() && !is_git(part.as_os_str());
         match &inside {
-            Some(top) if is_link && !real.as_ref().is_ok_and(|real| is_of_commits(top, real)) => {
+            Some(top) if is_link && !real.as_ref().is_ok_and(|real| is_writable_by_commits(top, real)) => {
                 return Err(refused(path, LEADS_OUT));
             }
-            _ => inside = real.map_or(inside, |real| around(&real)),
+            _ => inside = real.map_or(inside, |real| enclosing_work_tree(&real)),
         }
     }
     Ok(inside)
@@ -112,12 +112,12 @@ fn refused(path: &Path, why: &str) -> io::Error {
 
 /// Fails if a link in the named path leads out of a confined work tree.
 pub fn check_named(path: &Path) -> io::Result<()> {
-    checked(path).map(drop)
+    checked_work_tree(path).map(drop)
 }
 
 /// Returns true if commits may write the named path, in a confined work tree. Fails like [`check_named`].
 pub fn is_of_work_tree(path: &Path) -> io::Result<bool> {
-    Ok(checked(path)?.is_some())
+    Ok(checked_work_tree(path)?.is_some())
 }
 
 /// Reads a named regular file of at most `limit` bytes. Fails for a pipe, a device or a folder, without waiting.
@@ -137,7 +137,7 @@ pub fn check_output(path: &Path) -> io::Result<()> {
     // With a slash at the end, the link would be followed.
     let plain: PathBuf = path.components().collect();
     let is_link = plain.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-    if checked(path)?.is_some() && is_link {
+    if checked_work_tree(path)?.is_some() && is_link {
         return Err(refused(path, "is a link, which a commit may have made: nothing is written through it"));
     }
     Ok(())

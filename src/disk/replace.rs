@@ -9,68 +9,76 @@ use std::time::Duration;
 use super::FileMode;
 
 /// The number of bytes of an old file that are read at a time.
-const CHUNK: usize = 1 << 14;
+const CHUNK_SIZE: usize = 1 << 14;
 
 /// The beginning of the names of temporary files, and the number of letters and digits that follow.
 const PREFIX: &str = ".hierad-";
-const RANDOM: usize = 6;
+const RANDOM_LENGTH: usize = 6;
 
 /// Replaces the file atomically, so that no reader sees half of `content`. Returns true if it had to be written.
 pub fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
-    if holds(path, content, mode).unwrap_or(false) {
+    if keep_if_equal(path, content, mode).unwrap_or(false) {
         return Ok(false);
     }
-    put(path, content, mode, |_| Ok(()))?;
+    write_and_rename(path, content, mode, |_| Ok(()))?;
     Ok(true)
 }
 
 /// Replaces the file so that, once this returns, it survives a loss of power. After an earlier loss, it has the old
 /// or the new content.
 pub fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Result<()> {
-    if holds(path, content, mode).unwrap_or(false) {
+    if keep_if_equal(path, content, mode).unwrap_or(false) {
         File::open(path)?.sync_all()?;
     } else {
-        put(path, content, mode, File::sync_all)?;
+        write_and_rename(path, content, mode, File::sync_all)?;
     }
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Writes a temporary file in the folder of `path`, has it `settled`, and renames it to `path`.
-fn put(path: &Path, content: &[u8], mode: FileMode, settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+/// Writes a temporary file in the folder of `path`, calls `settle` on it, and renames it to `path`.
+fn write_and_rename(
+    path: &Path,
+    content: &[u8],
+    mode: FileMode,
+    settle: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     // Created with our own function, so that errors do not show the random name.
-    let file =
-        tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).make_in(folder_of(path), FileMode::create_new)?;
+    let file = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .rand_bytes(RANDOM_LENGTH)
+        .make_in(folder_of(path), FileMode::create_new)?;
     file.as_file().write_all(content)?;
     mode.give(file.as_file())?;
-    settled(file.as_file())?;
+    settle(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
 /// The age at which a temporary file counts as abandoned.
-const ABANDONED: Duration = Duration::from_hours(1);
+const ABANDONED_AGE: Duration = Duration::from_hours(1);
 
 /// Removes the temporary files that killed processes have left in a folder. Returns their number.
 pub fn tidy(folder: &Path) -> io::Result<usize> {
     let mut removed = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if is_on_its_way(&entry.file_name()) && is_abandoned(&entry) {
+        if is_temporary_name(&entry.file_name()) && is_abandoned(&entry) {
             removed += usize::from(remove(&entry.path())?);
         }
     }
     Ok(removed)
 }
 
-fn is_on_its_way(name: &OsStr) -> bool {
+fn is_temporary_name(name: &OsStr) -> bool {
     let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    random
+        .is_some_and(|random| random.len() == RANDOM_LENGTH && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// Returns true if the file is old enough. A file that was moved to its place meanwhile no longer exists.
 fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
-    let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= ABANDONED));
+    let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= ABANDONED_AGE));
     metadata.is_file() && is_old
 }
 
@@ -80,13 +88,13 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Returns true if the file at `path` is not a link and contains exactly `content`; then gives it `mode`. A file of a
 /// different size is not read.
-fn holds(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
+fn keep_if_equal(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);
     }
     let mut file = File::open(path)?;
-    let mut chunk = [0; CHUNK];
+    let mut chunk = [0; CHUNK_SIZE];
     let mut rest = content;
     loop {
         let read = file.read(&mut chunk)?;
@@ -124,7 +132,7 @@ mod tests {
     fn a_file_is_written_only_where_its_content_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let long = "x".repeat(3 * CHUNK + 1);
+        let long = "x".repeat(3 * CHUNK_SIZE + 1);
         let last = long.clone() + "y";
         for (content, written) in [
             ("", true),

@@ -83,7 +83,7 @@ pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
 /// Reads the secret in a file, without white space at its end. Others must be able neither to write the file nor to
 /// replace it. If others can read it, there is only a warning in the log: containers mount secrets like that.
 pub fn read_secret(path: &Path) -> Result<Secret, SecretError> {
-    check_way(path)?;
+    check_path_steps(path)?;
     read(path, owner::is_own)
 }
 
@@ -123,7 +123,7 @@ fn read(path: &Path, is_own: impl Fn(&Metadata) -> bool) -> Result<Secret, Secre
 
 /// Fails if others can make the path lead to a different file: by a folder on the way that they can write, or by a
 /// link of theirs. In a folder with the sticky bit, such as `/tmp`, nobody can replace the files of others.
-fn check_way(path: &Path) -> Result<(), SecretError> {
+fn check_path_steps(path: &Path) -> Result<(), SecretError> {
     let failed = |source| SecretError::Read { path: path.into(), source };
     for step in Way::of(path).map_err(failed)? {
         let Step { folder: place, entry: at } = step.map_err(failed)?;
@@ -162,12 +162,12 @@ mod owner {
     /// bits are the most that the list allows to any user or group.
     pub(super) fn is_open(path: &Path, folder: &Metadata) -> bool {
         let is_private = folder.gid() == folder.uid();
-        folder.mode() & 0o002 != 0 || folder.mode() & 0o020 != 0 && (!is_private || has_list(path))
+        folder.mode() & 0o002 != 0 || folder.mode() & 0o020 != 0 && (!is_private || has_access_list(path))
     }
 
     /// Returns true unless the folder is known to have no access control list.
     #[cfg(target_os = "linux")]
-    fn has_list(path: &Path) -> bool {
+    fn has_access_list(path: &Path) -> bool {
         use rustix::io::Errno;
 
         let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut [0_u8; 0][..]);
@@ -175,7 +175,7 @@ mod owner {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn has_list(_: &Path) -> bool {
+    fn has_access_list(_: &Path) -> bool {
         false
     }
 
@@ -282,7 +282,7 @@ mod tests {
 
     /// Gives a file or folder an access control list: entries of a kind, rights and a number.
     #[cfg(target_os = "linux")]
-    fn list(path: &Path, entries: &[(u16, u16, u32)]) -> bool {
+    fn set_access_list(path: &Path, entries: &[(u16, u16, u32)]) -> bool {
         let entry = |&(kind, rights, id): &(u16, u16, u32)| {
             [&kind.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
         };
@@ -296,35 +296,37 @@ mod tests {
     fn lists_that_let_others_write_count() {
         let place = Place(tempfile::tempdir().unwrap());
         let none = u32::MAX;
-        let of =
-            |named: (u16, u16, u32), mask: u16| [(1, 7, none), named, (4, 5, none), (16, mask, none), (32, 5, none)];
-        let of_group =
-            |named: (u16, u16, u32), mask: u16| [(1, 7, none), (4, 5, none), named, (16, mask, none), (32, 5, none)];
+        let user_list = |named_entry: (u16, u16, u32), mask: u16| {
+            [(1, 7, none), named_entry, (4, 5, none), (16, mask, none), (32, 5, none)]
+        };
+        let group_list = |named_entry: (u16, u16, u32), mask: u16| {
+            [(1, 7, none), (4, 5, none), named_entry, (16, mask, none), (32, 5, none)]
+        };
         let probe = place.secret("probe/token");
-        if !list(probe.parent().unwrap(), &of((2, 7, 1234), 7)) {
+        if !set_access_list(probe.parent().unwrap(), &user_list((2, 7, 1234), 7)) {
             return; // there are no such lists here
         }
         let hostile = [
-            of((2, 7, 1234), 7),
-            of((2, 2, 1234), 3),
-            of((2, 7, none - 1), 7),
-            of_group((8, 7, 1234), 7),
-            of_group((8, 2, 1234), 2),
+            user_list((2, 7, 1234), 7),
+            user_list((2, 2, 1234), 3),
+            user_list((2, 7, none - 1), 7),
+            group_list((8, 7, 1234), 7),
+            group_list((8, 2, 1234), 2),
         ];
         for (number, entries) in hostile.iter().enumerate() {
             let token = place.secret(&format!("{number}/deep/token"));
             let folder = place.at(&number.to_string());
-            assert!(is_taken(&token) && list(&folder, entries));
+            assert!(is_taken(&token) && set_access_list(&folder, entries));
             assert!(matches!(read_secret(&token), Err(SecretError::Replaceable { .. })), "{entries:?}");
             mode(&folder, 0o1775);
             assert!(is_taken(&token), "with the sticky bit, what is one's own stays");
-            assert!(list(&token, entries), "{entries:?}");
+            assert!(set_access_list(&token, entries), "{entries:?}");
             assert!(matches!(read_secret(&token), Err(SecretError::Writable(_))), "{entries:?}");
         }
         // A list that lets others read only, and one whose mask keeps them from writing.
-        for (number, entries) in [of((2, 5, 1234), 5), of((2, 7, 1234), 5)].iter().enumerate() {
+        for (number, entries) in [user_list((2, 5, 1234), 5), user_list((2, 7, 1234), 5)].iter().enumerate() {
             let token = place.secret(&format!("honest{number}/token"));
-            assert!(list(token.parent().unwrap(), entries) && is_taken(&token), "{entries:?}");
+            assert!(set_access_list(token.parent().unwrap(), entries) && is_taken(&token), "{entries:?}");
         }
     }
 

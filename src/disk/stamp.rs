@@ -25,7 +25,7 @@ struct Inode {
 pub const SMALL: u64 = 32 << 20;
 
 /// A file that changed less than this ago may change again without a trace: the clocks of file systems are coarse.
-const SETTLED: Duration = Duration::from_secs(2);
+const SETTLING_TIME: Duration = Duration::from_secs(2);
 
 impl Stamp {
     /// Returns the stamp of a file with this metadata.
@@ -45,7 +45,7 @@ impl Stamp {
 
     /// Returns true if any later change of the file gives it a different stamp.
     pub fn is_settled(&self) -> bool {
-        let Some(settled) = SystemTime::now().checked_sub(SETTLED) else { return false };
+        let Some(settled) = SystemTime::now().checked_sub(SETTLING_TIME) else { return false };
         let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < settled);
         is_before(self.modified) && self.inode.is_none_or(|inode| is_before(inode.changed))
     }
