@@ -154,32 +154,35 @@ pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
 /// Returns the differences in the answers for a key.
 fn changes_of(key: &Arc<str>, answers: Diff<&[Answer]>) -> Changes {
     let (mut changes, memo) = (Changes::default(), &mut EntryMemo::default());
-    let merged = answers.map(by_text);
+    let merged = answers.map(joined_by_text);
     let mut classes = classes::change_classes(merged.as_ref().map(|answers| &**answers));
     classes.retain(|class| !is_same_error(class.answer));
-    let (open, plain): (Vec<_>, Vec<_>) = classes.into_iter().partition(|class| Variants::of(class.answer).is_some());
+    let (varying, plain): (Vec<_>, Vec<_>) =
+        classes.into_iter().partition(|class| Variants::of(class.answer).is_some());
     let mut by_outcome: IndexMap<Diff<Option<Arc<Outcome>>>, NodeSet, RandomState> = IndexMap::default();
     for ChangeClass { answer, nodes } in plain {
-        let outcome =
-            Diff::new(exact(answers.before, answer.before, &nodes), exact(answers.after, answer.after, &nodes));
-        if open.is_empty() {
+        let outcome = Diff::new(
+            outcome_on_first(answers.before, answer.before, &nodes),
+            outcome_on_first(answers.after, answer.after, &nodes),
+        );
+        if varying.is_empty() {
             changes.add(key, outcome, nodes, None, memo);
         } else {
             by_outcome.entry(outcome.map(Option::<&_>::cloned)).or_default().union_with(&nodes);
         }
     }
-    for ChangeClass { answer, nodes } in open {
+    for ChangeClass { answer, nodes } in varying {
         let Some(variants) = Variants::of(answer) else { continue };
-        let on = |node| answer.map(|answer| answer.map(|answer| answer.on(node)));
+        let outcome_on = |node| answer.map(|answer| answer.map(|answer| answer.on(node)));
         let (alike, classes) = variants.divided(answer, &nodes);
         for (node, nodes) in classes.into_iter().filter_map(|nodes| Some((nodes.first()?, nodes))) {
-            let outcome = on(node);
+            let outcome = outcome_on(node);
             if outcome.before != outcome.after {
                 by_outcome.entry(outcome).or_default().union_with(&nodes);
             }
         }
         if let Some(first) = alike.first() {
-            changes.add(key, on(first).as_ref().map(Option::as_ref), alike, Some(variants), memo);
+            changes.add(key, outcome_on(first).as_ref().map(Option::as_ref), alike, Some(variants), memo);
         }
     }
     for (outcome, nodes) in &by_outcome {
@@ -190,23 +193,23 @@ fn changes_of(key: &Arc<str>, answers: Diff<&[Answer]>) -> Changes {
 }
 
 impl Changes {
-    /// Divides the changes into those of `chosen` keys on `nodes`, and all others.
-    pub fn chosen(self, chosen: impl Fn(&str) -> bool, nodes: &NodeSet) -> (Changes, Changes) {
+    /// Divides the changes into those on `nodes` whose keys `is_chosen` selects, and all others.
+    pub fn chosen(self, is_chosen: impl Fn(&str) -> bool, nodes: &NodeSet) -> (Changes, Changes) {
         let (mut these, mut others) = (Changes::default(), Changes::default());
         for change in self.changes {
-            let on = if chosen(&change.key) { change.nodes.intersection(nodes) } else { NodeSet::new() };
-            let rest = change.nodes.difference(&on);
+            let selected = if is_chosen(&change.key) { change.nodes.intersection(nodes) } else { NodeSet::new() };
+            let rest = change.nodes.difference(&selected);
             if !rest.is_empty() {
                 others.changes.push(change.on(rest));
             }
-            if !on.is_empty() {
-                these.changes.push(change.on(on));
+            if !selected.is_empty() {
+                these.changes.push(change.on(selected));
             }
         }
-        for secret in self.reencrypted.into_iter().filter(|secret| chosen(&secret.key)) {
-            let on = secret.nodes.intersection(nodes);
-            if !on.is_empty() {
-                these.reencrypted.push(Reencrypted { nodes: on, ..secret });
+        for secret in self.reencrypted.into_iter().filter(|secret| is_chosen(&secret.key)) {
+            let selected = secret.nodes.intersection(nodes);
+            if !selected.is_empty() {
+                these.reencrypted.push(Reencrypted { nodes: selected, ..secret });
             }
         }
         (these, others)
@@ -238,7 +241,7 @@ impl Changes {
 }
 
 /// Joins the answers with errors that have the same text: the place of an error's cause is not a part of the answer.
-fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
+fn joined_by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
     if answers.iter().filter(|answer| text(Some(&answer.outcome)).is_some()).count() < 2 {
         return Cow::Borrowed(answers);
     }
@@ -263,7 +266,11 @@ fn is_same_error(answer: Diff<Option<&Answer>>) -> bool {
 
 /// Returns the outcome of `answer`. If errors with the same text were joined, returns the one of the first of
 /// `nodes`, since its place is shown.
-fn exact<'a>(answers: &'a [Answer], answer: Option<&'a Answer>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
+fn outcome_on_first<'a>(
+    answers: &'a [Answer],
+    answer: Option<&'a Answer>,
+    nodes: &NodeSet,
+) -> Option<&'a Arc<Outcome>> {
     let outcome = answer.map(|answer| &answer.outcome);
     let Some(first) = nodes.first().filter(|_| is_error(outcome)) else { return outcome };
     answers.iter().find(|answer| answer.nodes.contains(first)).map(|answer| &answer.outcome)

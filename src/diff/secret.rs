@@ -41,8 +41,8 @@ impl Change {
         let mut sealed = self.outcome.as_ref().map(|outcome| value(outcome.as_ref()).cloned());
         for leaf in &self.leaves {
             match leaf.kind {
-                LeafKind::Sealed => seal(leaf.part.before.as_ref(), &mut sealed.before, secrecy(leaf)),
-                LeafKind::Unsealed => seal(leaf.part.after.as_ref(), &mut sealed.after, secrecy(leaf)),
+                LeafKind::Sealed => seal_part(leaf.part.before.as_ref(), &mut sealed.before, secrecy(leaf)),
+                LeafKind::Unsealed => seal_part(leaf.part.after.as_ref(), &mut sealed.after, secrecy(leaf)),
                 _ => {}
             }
         }
@@ -50,8 +50,8 @@ impl Change {
             return;
         }
         for leaf in self.leaves.iter_mut().map(Arc::make_mut) {
-            read(leaf.part.before.as_mut(), sealed.before.as_ref());
-            read(leaf.part.after.as_mut(), sealed.after.as_ref());
+            read_again(leaf.part.before.as_mut(), sealed.before.as_ref());
+            read_again(leaf.part.after.as_mut(), sealed.after.as_ref());
         }
         self.outcome = sealed.map(|value| value.map(|value| Arc::new(Outcome::Found(value))));
     }
@@ -59,23 +59,25 @@ impl Change {
 
 /// Returns the secrecy that a difference adds or removes, or `None` for other differences.
 fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
-    let of = |part: &Option<PlacedValue>| {
+    let secrecy_of = |part: &Option<PlacedValue>| {
         let name = part.as_ref()?.path.secrecy();
         Secrecy::join(part.as_ref()?.value.secrecy(), name)
     };
     let Diff { before, after } = &leaf.part;
-    matches!(leaf.kind, LeafKind::Sealed | LeafKind::Unsealed).then(|| Secrecy::join(of(before), of(after))).flatten()
+    matches!(leaf.kind, LeafKind::Sealed | LeafKind::Unsealed)
+        .then(|| Secrecy::join(secrecy_of(before), secrecy_of(after)))
+        .flatten()
 }
 
 /// Seals one part of `root`.
-fn seal(part: Option<&PlacedValue>, root: &mut Option<Value>, secrecy: Option<Secrecy>) {
+fn seal_part(part: Option<&PlacedValue>, root: &mut Option<Value>, secrecy: Option<Secrecy>) {
     if let (Some(part), Some(value)) = (part, root.as_ref()) {
         *root = Some(part.path.seal(value, secrecy));
     }
 }
 
 /// Reads the value of a part from `root` again.
-fn read(part: Option<&mut PlacedValue>, root: Option<&Value>) {
+fn read_again(part: Option<&mut PlacedValue>, root: Option<&Value>) {
     if let (Some(part), Some(root)) = (part, root) {
         part.value = part.path.value_in(root).cloned().unwrap_or_default();
     }

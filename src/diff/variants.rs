@@ -12,7 +12,7 @@ use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, ValuePath};
 
 /// Up to this many variants, each is a separate change.
-const FEW: usize = 64;
+const MAX_SEPARATE_VARIANTS: usize = 64;
 
 /// The values of a change that differ from node to node. Its outcomes and leaves are those of the first node.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ impl Variants {
         outcome: &mut Diff<Option<Arc<Outcome>>>,
         leaves: impl Iterator<Item = &'l mut Arc<LeafChange>>,
     ) {
-        put(self.template.as_ref().map(|template| Some(template.as_ref()?.on(node))), outcome, leaves);
+        set_values(self.template.as_ref().map(|template| Some(template.as_ref()?.on(node))), outcome, leaves);
     }
 
     /// Sets outcomes and differences to those with `mark` in place of each variable, given its position in
@@ -72,7 +72,7 @@ impl Variants {
         let before = self.template.before.as_ref();
         let count = before.map_or(0, |template| template.variables().len());
         let after = self.template.after.as_ref().map(|template| template.marked(&|place| mark(count + place)));
-        put(Diff::new(before.map(|template| template.marked(mark)), after), outcome, leaves);
+        set_values(Diff::new(before.map(|template| template.marked(mark)), after), outcome, leaves);
     }
 
     /// Returns the variables that are inserted into values before, then those after.
@@ -124,7 +124,7 @@ impl Variants {
 
     /// Divides `nodes` into those whose changes differ only in the inserted values, and classes with equal values.
     pub(super) fn divided(&self, answer: Diff<Option<&Answer>>, nodes: &NodeSet) -> (NodeSet, Vec<NodeSet>) {
-        if !self.templates().any(|template| template.has_more_classes(FEW, nodes)) {
+        if !self.templates().any(|template| template.has_more_classes(MAX_SEPARATE_VARIANTS, nodes)) {
             return (NodeSet::new(), self.split(nodes));
         }
         match self.incomparable(answer, nodes) {
@@ -154,7 +154,7 @@ impl Variants {
 }
 
 /// Puts values into outcomes and differences.
-fn put<'l>(
+fn set_values<'l>(
     value: Diff<Option<Value>>,
     outcome: &mut Diff<Option<Arc<Outcome>>>,
     leaves: impl Iterator<Item = &'l mut Arc<LeafChange>>,
