@@ -3,7 +3,7 @@
 use crate::value::{Segment, Value, ValuePath};
 
 /// The endings of names under which secrets are kept, in lower case.
-const WORDS: [&str; 13] = [
+const SECRET_ENDINGS: [&str; 13] = [
     "password",
     "passwd",
     "passphrase",
@@ -20,21 +20,21 @@ const WORDS: [&str; 13] = [
 ];
 
 /// Words that are never secrets.
-const NO_SECRETS: [&str; 12] =
+const HARMLESS_WORDS: [&str; 12] =
     ["absent", "present", "undef", "none", "nil", "null", "true", "false", "yes", "no", "default", "disabled"];
 
 /// Returns true if a value is a text that looks like a secret in clear at its place.
 pub fn is_clear_secret(key: &str, path: &ValuePath, value: &Value) -> bool {
     match value {
         Value::String(text) if text.secrecy().is_none() => {
-            is_private_key(text) || (is_secret_name(name(key, path)) && may_be_secret(text))
+            is_private_key(text) || (is_secret_name(last_name(key, path)) && may_be_secret(text))
         }
         _ => false,
     }
 }
 
 /// Returns the name of a place: that of its last entry, or else of the key, without its namespace.
-fn name<'a>(key: &'a str, path: &'a ValuePath) -> &'a str {
+fn last_name<'a>(key: &'a str, path: &'a ValuePath) -> &'a str {
     let entry = path.0.iter().rev().find_map(|segment| match segment {
         Segment::Key(name) => Some(name.as_str().unwrap_or_default()),
         Segment::Index(_) => None,
@@ -46,7 +46,7 @@ fn name<'a>(key: &'a str, path: &'a ValuePath) -> &'a str {
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '.', ' '], "_");
     let is_word_of = |name: &str| {
-        WORDS
+        SECRET_ENDINGS
             .iter()
             .any(|word| name.strip_suffix(word).is_some_and(|before| before.is_empty() || before.ends_with(['_', ':'])))
     };
@@ -59,7 +59,7 @@ fn may_be_secret(text: &str) -> bool {
     let is_path = text.starts_with(['/', '~']) || text.contains("://");
     let is_digest = text.starts_with('$') && text.matches('$').count() >= 3;
     let is_marked = text.is_empty() || text.chars().all(|c| matches!(c, '*' | '!' | 'x' | 'X' | '-'));
-    !(is_path || is_digest || is_marked || NO_SECRETS.contains(&text.to_ascii_lowercase().as_str()))
+    !(is_path || is_digest || is_marked || HARMLESS_WORDS.contains(&text.to_ascii_lowercase().as_str()))
 }
 
 /// Returns true for a private key in PEM form.

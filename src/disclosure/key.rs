@@ -87,11 +87,11 @@ mod tests {
     fn a_key_is_written_and_read_back() {
         let key = Key::random().unwrap();
         let again = Key::from_hex(&key.to_hex()).unwrap();
-        let of = |key: &Key, content: &[u8]| key.fingerprint(Domain::Name, content);
-        assert_eq!(of(&key, b"x"), of(&again, b"x"));
-        assert_ne!(of(&key, b"x"), of(&key, b"y"));
-        assert_ne!(of(&key, b"x"), of(&Key::random().unwrap(), b"x"));
-        assert_ne!(of(&key, b"x"), key.fingerprint(Domain::Secret, b"x"));
+        let digest = |key: &Key, content: &[u8]| key.fingerprint(Domain::Name, content);
+        assert_eq!(digest(&key, b"x"), digest(&again, b"x"));
+        assert_ne!(digest(&key, b"x"), digest(&key, b"y"));
+        assert_ne!(digest(&key, b"x"), digest(&Key::random().unwrap(), b"x"));
+        assert_ne!(digest(&key, b"x"), key.fingerprint(Domain::Secret, b"x"));
         for wrong in ["", "00", &"+1".repeat(32), &"é".repeat(32), &"0".repeat(63), &"g".repeat(64)] {
             assert!(Key::from_hex(wrong).is_none(), "{wrong}");
         }

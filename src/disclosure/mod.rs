@@ -50,7 +50,7 @@ impl Disclosure {
         match &self.0 {
             _ if value.secrecy().is_none() => Cow::Borrowed(value),
             Some(key) => Cow::Owned(masked(value, key)),
-            None => Cow::Owned(bared(value)),
+            None => Cow::Owned(unsealed(value)),
         }
     }
 
@@ -69,7 +69,9 @@ impl Disclosure {
     /// Returns a text, such as the name of a key inside a secret text, with its secrets hidden.
     pub fn text<'t>(&self, text: &'t Text) -> Cow<'t, str> {
         match (text.secrecy(), &self.0) {
-            (Some(secrecy), Some(key)) => Cow::Owned(hidden(kind(secrecy), &text.clone().into(), key).to_string()),
+            (Some(secrecy), Some(key)) => {
+                Cow::Owned(hidden(hidden_kind(secrecy), &text.clone().into(), key).to_string())
+            }
             _ => Cow::Borrowed(text.as_str()),
         }
     }
@@ -124,27 +126,27 @@ fn masked(value: &Value, key: &Key) -> Value {
             Value::hash(hash.iter().map(|(name, value)| (masked(name, key), masked(value, key))).collect())
         }
         (_, Some(secrecy)) if is_sensitive(value) && !secrecy.is_encrypted() => stand_in(HiddenKind::Sensitive),
-        (_, Some(secrecy)) => stand_in(kind(secrecy)),
+        (_, Some(secrecy)) => stand_in(hidden_kind(secrecy)),
         (_, None) => value.clone(),
     }
 }
 
 /// Returns `value` without marks of secrecy.
-fn bared(value: &Value) -> Value {
+fn unsealed(value: &Value) -> Value {
     match value {
         Value::String(text) if text.secrecy().is_some() => text.as_str().into(),
-        Value::Secret(secret) => bared(&secret.1),
-        Value::Array(items) => items.iter().map(bared).collect(),
-        Value::Hash(hash) => Value::hash(hash.iter().map(|(name, value)| (bared(name), bared(value))).collect()),
+        Value::Secret(secret) => unsealed(&secret.1),
+        Value::Array(items) => items.iter().map(unsealed).collect(),
+        Value::Hash(hash) => Value::hash(hash.iter().map(|(name, value)| (unsealed(name), unsealed(value))).collect()),
         Value::Rich(rich) => {
             let Rich::Sensitive(value) = &**rich else { return value.clone() };
-            Value::Rich(Arc::new(Rich::Sensitive(bared(value))))
+            Value::Rich(Arc::new(Rich::Sensitive(unsealed(value))))
         }
         other => other.clone(),
     }
 }
 
-fn kind(secrecy: Secrecy) -> HiddenKind {
+fn hidden_kind(secrecy: Secrecy) -> HiddenKind {
     if secrecy.is_encrypted() { HiddenKind::Encrypted } else { HiddenKind::Secret }
 }
 
@@ -155,7 +157,7 @@ fn is_sensitive(value: &Value) -> bool {
 /// Returns the stand-in for the secret `value`. Equal contents have equal fingerprints, but encrypted content never
 /// has the fingerprint of a plaintext `Sensitive`: otherwise somebody who writes data could test guesses.
 fn hidden(kind: HiddenKind, value: &Value, key: &Key) -> Hidden {
-    let content = json::compact(&bared(value.content()));
+    let content = json::compact(&unsealed(value.content()));
     let domain = match value.secrecy().map(|secrecy| secrecy.form) {
         None | Some(Form::Clear) => Domain::Sensitive,
         Some(Form::Named) => Domain::Secret,
