@@ -24,16 +24,16 @@ use crate::value::{Text, Value};
 use crate::workers::Workers;
 
 /// The longest text that, with the values of its variables, surely does not exceed the limits of an answer.
-const SHORT: usize = 1 << 12;
+const MAX_TEXT_LENGTH: usize = 1 << 12;
 
 /// Two revisions with equal `lookup_options`, which refer to no key.
-pub(super) struct First<'a> {
+pub(super) struct FirstTexts<'a> {
     pub(super) before: &'a Revision,
     pub(super) after: &'a Revision,
     pub(super) fleet: &'a Fleet,
 }
 
-impl<'a> First<'a> {
+impl<'a> FirstTexts<'a> {
     /// Removes the nodes from `keys` that find the same text first.
     pub(super) fn narrow(&self, keys: &mut NodesByKey, references: &References, workers: &Workers) {
         if !is_simple(self.before) || !is_simple(self.after) {
@@ -57,7 +57,7 @@ impl<'a> First<'a> {
     /// Returns the `nodes` that may find a different text first.
     fn changed(&self, key: &str, nodes: &NodeSet) -> NodeSet {
         let mut changed = nodes.clone();
-        if self.takes_first(key) {
+        if self.uses_first_found(key) {
             let (before, after) = (self.texts(self.before, key, nodes), self.texts(self.after, key, nodes));
             for (text, old) in before {
                 if let Some(new) = after.get(text) {
@@ -69,11 +69,12 @@ impl<'a> First<'a> {
     }
 
     /// Returns true if the value of a key is the first one found, neither merged nor converted.
-    fn takes_first(&self, key: &str) -> bool {
+    fn uses_first_found(&self, key: &str) -> bool {
         let settings = &self.before.environment.options.lookup_options;
         let options = || self.before.options(&options_of(self.before, module(key).map(Arc::from).as_ref()));
-        let is_asked =
-            [self.before, self.after].iter().any(|of| of.environment.lookups.agreed_on(key, settings).is_some());
+        let is_asked = [self.before, self.after]
+            .iter()
+            .any(|revision| revision.environment.lookups.agreed_on(key, settings).is_some());
         !is_asked && matches!(settings.find(key), Ok(None)) && options().are_none_for(key)
     }
 
@@ -91,7 +92,7 @@ impl<'a> First<'a> {
                 let class = nodes.first().map(|node| locations.partition.class_of(node));
                 match class.filter(|class| classes.binary_search(class).is_ok()) {
                     Some(class) => {
-                        if let Some(text) = locations.first(class, key).and_then(|value| self.sure(value)) {
+                        if let Some(text) = locations.first(class, key).and_then(|value| self.infallible_text(value)) {
                             texts.entry(text).or_default().union_with(&nodes);
                         }
                     }
@@ -103,13 +104,13 @@ impl<'a> First<'a> {
     }
 
     /// Returns the text of a value that reads variables and cannot fail on any node, or `None` for other values.
-    fn sure<'v>(&self, value: &'v Value) -> Option<&'v Text> {
+    fn infallible_text<'v>(&self, value: &'v Value) -> Option<&'v Text> {
         let Value::String(text) = value else { return None };
-        if text.secrecy().is_some() || text.len() > SHORT || may_be_encrypted(text) {
+        if text.secrecy().is_some() || text.len() > MAX_TEXT_LENGTH || may_be_encrypted(text) {
             return None;
         }
         let template = Template::parse(text).filter(Template::is_of_variables)?;
-        template.variables().all(|name| self.fleet.has_short_text(name, SHORT)).then_some(text)
+        template.variables().all(|name| self.fleet.has_short_text(name, MAX_TEXT_LENGTH)).then_some(text)
     }
 }
 

@@ -23,7 +23,7 @@ const MAX_CLASSES: usize = 64;
 pub(super) struct AskedRoots {
     /// The keys that matter, and those that others refer to.
     pub(super) roots: Vec<Arc<str>>,
-    shown: HashMap<Folder, Mentions, RandomState>,
+    mentions_by_folder: HashMap<Folder, Mentions, RandomState>,
 }
 
 /// The references that functions make.
@@ -44,26 +44,30 @@ impl FunctionReferences {
 
 impl Comparison<'_> {
     /// Returns the root keys for which functions are asked; `None` if they cannot be determined.
-    pub(super) fn asked(&self) -> Option<&AskedRoots> {
-        self.asked
+    pub(super) fn asked_roots(&self) -> Option<&AskedRoots> {
+        self.asked_roots
             .get_or_init(|| {
                 let of_levels = self.of_levels()?;
-                let mut shown = HashMap::default();
+                let mut mentions_by_folder = HashMap::default();
                 for revision in [self.before, self.after] {
-                    for folder in
-                        revision.levels.iter().flat_map(|levels| &levels.classes).flat_map(|class| promised(class))
+                    for folder in revision
+                        .levels
+                        .iter()
+                        .flat_map(|levels| &levels.classes)
+                        .flat_map(|class| promised_folders(class))
                     {
-                        if !shown.contains_key(folder) {
+                        if !mentions_by_folder.contains_key(folder) {
                             let mentions = Mentions::of_folder(&*revision.environment.tree, folder).ok()?;
-                            shown.insert(folder.clone(), mentions);
+                            mentions_by_folder.insert(folder.clone(), mentions);
                         }
                     }
                 }
-                let named = shown.values().flat_map(|mentions: &Mentions| &mentions.keys);
-                let named = named.chain(of_levels.iter().flat_map(|references| references.targets())).cloned();
+                let referenced = mentions_by_folder.values().flat_map(|mentions: &Mentions| &mentions.keys);
+                let referenced =
+                    referenced.chain(of_levels.iter().flat_map(|references| references.targets())).cloned();
                 let roots: BTreeSet<Arc<str>> =
-                    self.roots.iter().cloned().chain(named).chain([LOOKUP_OPTIONS.into()]).collect();
-                Some(AskedRoots { roots: roots.into_iter().collect(), shown })
+                    self.roots.iter().cloned().chain(referenced).chain([LOOKUP_OPTIONS.into()]).collect();
+                Some(AskedRoots { roots: roots.into_iter().collect(), mentions_by_folder })
             })
             .as_ref()
     }
@@ -86,18 +90,20 @@ impl Comparison<'_> {
     /// Returns the references that functions make. Functions whose files contain any are asked for all keys. `None`
     /// if these are too many, or if their references cannot be seen.
     pub(super) fn function_references(&self) -> Option<FunctionReferences> {
-        let asked = self.asked()?;
+        let asked_roots = self.asked_roots()?;
         let mut references = FunctionReferences::default();
         let mut count = 0;
         for revision in [self.before, self.after] {
             for layer in revision.environment.layer_ids() {
                 for class in revision.levels_of(&layer).iter().flat_map(|levels| &levels.classes) {
-                    if promised(class).any(|folder| self.shows_references(&asked.shown[folder])) {
+                    if promised_folders(class)
+                        .any(|folder| self.shows_references(&asked_roots.mentions_by_folder[folder]))
+                    {
                         count += 1;
                         if count > 2 * MAX_CLASSES {
                             return None;
                         }
-                        self.add_references(revision, (&layer, class), &asked.roots, &mut references)?;
+                        self.add_references(revision, (&layer, class), &asked_roots.roots, &mut references)?;
                     }
                 }
             }
@@ -137,7 +143,7 @@ impl Comparison<'_> {
 }
 
 /// Returns the folders whose files the functions of a class are promised to read.
-fn promised(class: &ClassLevels) -> impl Iterator<Item = &Folder> {
+fn promised_folders(class: &ClassLevels) -> impl Iterator<Item = &Folder> {
     let data = class.levels().filter_map(|level| level.data_read());
     data.filter(|data| data.is_promised()).flat_map(Data::folders)
 }

@@ -12,7 +12,7 @@ use crate::node::NodeId;
 use crate::workers::Stage;
 
 /// The number of keys that a function is asked for at a time.
-const AT_A_TIME: usize = 256;
+const KEYS_PER_CALL: usize = 256;
 
 /// The functions of one layer in two revisions.
 pub(super) struct Functions<'a> {
@@ -37,9 +37,9 @@ impl<'a> Functions<'a> {
         if !is_promised(before) || !is_promised(after) {
             return None;
         }
-        let roots = &self.comparison.asked()?.roots;
+        let roots = &self.comparison.asked_roots()?.roots;
         let mut differing = Vec::new();
-        for roots in roots.chunks(AT_A_TIME) {
+        for roots in roots.chunks(KEYS_PER_CALL) {
             if self.comparison.workers.stop.reason().is_some() {
                 differing.extend(roots.iter().cloned());
                 continue;

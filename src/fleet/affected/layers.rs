@@ -22,11 +22,11 @@ struct DeclaredLevel {
 impl DeclaredLevel {
     fn all(config: Option<&Config>) -> Vec<DeclaredLevel> {
         let Some(config) = config else { return Vec::new() };
-        let own = config.levels.len();
+        let own_count = config.levels.len();
         let level = |(at, level): (usize, &LevelConfig)| DeclaredLevel {
             path: config.path.clone(),
             version: config.version,
-            is_own: at < own,
+            is_own: at < own_count,
             config: level.clone(),
         };
         config.all_levels().enumerate().map(level).collect()
@@ -92,27 +92,27 @@ impl Comparison<'_> {
 /// default one.
 fn merges_differ(old: &[DeclaredLevel], new: &[DeclaredLevel]) -> bool {
     let counts = |levels: &[DeclaredLevel]| {
-        let own = levels.iter().filter(|level| level.is_own).count();
-        [own, levels.len() - own]
+        let own_count = levels.iter().filter(|level| level.is_own).count();
+        [own_count, levels.len() - own_count]
     };
     counts(old).iter().zip(&counts(new)).any(|(old, new)| old != new && *old.min(new) <= 1)
 }
 
 /// The maximum number of pairs of items to compare.
-const PAIRS: usize = 1_000_000;
+const MAX_PAIRS: usize = 1_000_000;
 
 /// Pairs equal items of two lists in order, as many as possible unless that takes too long. Each other item is
 /// returned alone.
 fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
     let shortest = before.len().min(after.len());
-    let first = before.iter().zip(after).take_while(|(old, new)| equal(old, new)).count();
-    let last = before.iter().rev().zip(after.iter().rev()).take(shortest - first);
-    let last = last.take_while(|(old, new)| equal(old, new)).count();
-    let (ends, other_ends) = (before.len() - last, after.len() - last);
-    let between = align_all(&before[first..ends], &after[first..other_ends], equal);
-    let moved = |at: Option<usize>| at.map(|at| at + first);
-    let between = between.into_iter().map(|(old, new)| (moved(old), moved(new)));
-    let same = (0..first).zip(0..first).map(|(old, new)| (Some(old), Some(new)));
+    let prefix = before.iter().zip(after).take_while(|(old, new)| equal(old, new)).count();
+    let suffix = before.iter().rev().zip(after.iter().rev()).take(shortest - prefix);
+    let suffix = suffix.take_while(|(old, new)| equal(old, new)).count();
+    let (ends, other_ends) = (before.len() - suffix, after.len() - suffix);
+    let between = align_all(&before[prefix..ends], &after[prefix..other_ends], equal);
+    let shifted = |at: Option<usize>| at.map(|at| at + prefix);
+    let between = between.into_iter().map(|(old, new)| (shifted(old), shifted(new)));
+    let same = (0..prefix).zip(0..prefix).map(|(old, new)| (Some(old), Some(new)));
     let rest = (ends..before.len()).zip(other_ends..after.len()).map(|(old, new)| (Some(old), Some(new)));
     same.chain(between).chain(rest).collect()
 }
@@ -120,7 +120,7 @@ fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(O
 /// Pairs equal items of lists that begin and end differently. If the lists are long, no items are paired.
 fn align_all<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
     let (rows, columns) = (before.len(), after.len());
-    if rows.saturating_mul(columns) > PAIRS {
+    if rows.saturating_mul(columns) > MAX_PAIRS {
         let (old, new) = ((0..rows).map(|row| (Some(row), None)), (0..columns).map(|column| (None, Some(column))));
         return old.chain(new).collect();
     }

@@ -26,7 +26,7 @@ use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::workers::Workers;
 
 use changed_keys::ChangedKeys;
-use first::First;
+use first::FirstTexts;
 use function_references::AskedRoots;
 use references::References;
 
@@ -49,7 +49,8 @@ pub fn affected_keys(
 ) -> AffectedKeys {
     let mut touches_data = true;
     let roots: BTreeSet<Arc<str>> = keys.iter().map(root_of).collect();
-    let comparison = Comparison { before, after, fleet: &before.fleet, roots: &roots, asked: OnceCell::new(), workers };
+    let comparison =
+        Comparison { before, after, fleet: &before.fleet, roots: &roots, asked_roots: OnceCell::new(), workers };
     let affected = comparison.affected_roots(&mut touches_data);
     let nodes = |key: &Arc<str>| match &affected {
         Some(affected) => affected.get(&root_of(key)).cloned(),
@@ -68,7 +69,8 @@ pub fn referred_keys(
     workers: &Workers,
 ) -> Option<BTreeSet<Arc<str>>> {
     let roots: BTreeSet<Arc<str>> = keys.iter().map(root_of).collect();
-    let comparison = Comparison { before, after, fleet: &before.fleet, roots: &roots, asked: OnceCell::new(), workers };
+    let comparison =
+        Comparison { before, after, fleet: &before.fleet, roots: &roots, asked_roots: OnceCell::new(), workers };
     let references = References::new(&comparison)?;
     references.are_all_seen().then(|| references.targets().cloned().collect())
 }
@@ -81,7 +83,7 @@ struct Comparison<'a> {
     /// The roots of the keys that matter.
     roots: &'a BTreeSet<Arc<str>>,
     /// The roots that functions in Ruby are asked for.
-    asked: OnceCell<Option<AskedRoots>>,
+    asked_roots: OnceCell<Option<AskedRoots>>,
     workers: &'a Workers,
 }
 
@@ -95,12 +97,12 @@ impl Comparison<'_> {
         self.add_layers(&mut changed)?;
         let asks_functions = changed.asks_functions;
         let mut affected = changed.into_nodes_by_key();
-        let asked_otherwise = self.asked_otherwise()?;
-        *touches_data = !affected.is_empty() || !asked_otherwise.is_empty() || asks_functions;
+        let keys_asked_otherwise = self.keys_asked_otherwise()?;
+        *touches_data = !affected.is_empty() || !keys_asked_otherwise.is_empty() || asks_functions;
         if !affected.is_empty() {
             let references = References::new(self)?;
             if !affected.contains_key(LOOKUP_OPTIONS) && !references.is_referrer(LOOKUP_OPTIONS) {
-                let first = First { before: self.before, after: self.after, fleet: self.fleet };
+                let first = FirstTexts { before: self.before, after: self.after, fleet: self.fleet };
                 first.narrow(&mut affected, &references, self.workers);
             }
             references.close(&mut affected);
@@ -113,13 +115,13 @@ impl Comparison<'_> {
             }
         }
         // Keys that others refer to are looked up without the strategies of manifests.
-        affected.extend(asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
+        affected.extend(keys_asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)
     }
 
     /// Returns the root keys that manifests look up with a different strategy, or `None` if any key may be one.
-    fn asked_otherwise(&self) -> Option<BTreeSet<Arc<str>>> {
+    fn keys_asked_otherwise(&self) -> Option<BTreeSet<Arc<str>>> {
         let mut keys = BTreeSet::new();
         for [before, after] in self.before.environment.roots_in_both(&self.after.environment) {
             keys.extend(before.lookups.differing(&after.lookups)?);
@@ -136,7 +138,7 @@ impl Comparison<'_> {
         let before = std::iter::successors(self.before.unassigned.as_deref(), |before| before.unassigned.as_deref());
         let after = std::iter::successors(self.after.unassigned.as_deref(), |after| after.unassigned.as_deref());
         before.zip(after).all(|(before, after)| {
-            Comparison { before, after, asked: OnceCell::new(), ..*self }.have_equal_options() == Some(true)
+            Comparison { before, after, asked_roots: OnceCell::new(), ..*self }.have_equal_options() == Some(true)
         })
     }
 
@@ -153,12 +155,14 @@ impl Comparison<'_> {
     /// Returns true unless the revisions differ in a way that may affect all keys.
     fn is_comparable(&self) -> bool {
         let (before, after) = (&self.before.environment, &self.after.environment);
-        let fault = |of: &Environment| (of.name.clone(), of.fault.clone(), of.modules_fault.clone());
+        let fault = |environment: &Environment| {
+            (environment.name.clone(), environment.fault.clone(), environment.modules_fault.clone())
+        };
         let faults = |environment: &Environment| environment.roots().map(fault).collect::<Vec<_>>();
         // References of a global layer of version 3 lead to the global layer only where the environment has none.
         let version = |revision: &Revision, layer: &LayerId| Some(revision.config(layer)?.ok()?.version);
-        let own = before.roots().map(Environment::own_layer);
-        let mut layers = own.chain([LayerId::Global]);
+        let own_layers = before.roots().map(Environment::own_layer);
+        let mut layers = own_layers.chain([LayerId::Global]);
         !before.is_hiera3
             && !after.is_hiera3
             && faults(before) == faults(after)

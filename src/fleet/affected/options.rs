@@ -23,8 +23,8 @@ impl Comparison<'_> {
         let roots = self.roots(references);
         let mut modules: HashMap<(OptionsOf, OptionsOf), Vec<Option<Arc<str>>>> = HashMap::default();
         for module in roots.keys() {
-            let of = (options_of(self.before, module.as_ref()), options_of(self.after, module.as_ref()));
-            modules.entry(of).or_default().push(module.clone());
+            let both_options = (options_of(self.before, module.as_ref()), options_of(self.after, module.as_ref()));
+            modules.entry(both_options).or_default().push(module.clone());
             let has_data = |name: &&Arc<str>| has_data(self.before, name) || has_data(self.after, name);
             if let Some(name) = module.as_ref().filter(has_data) {
                 let default = OptionsOf::Default(name.clone());
@@ -73,7 +73,7 @@ impl Comparison<'_> {
         // Most keys are of the same module as the one before them.
         let mut add = |root: Arc<str>| {
             let module = module(&root);
-            if roots.get_index(last).is_none_or(|(of, _)| of.as_deref() != module) {
+            if roots.get_index(last).is_none_or(|(last_module, _)| last_module.as_deref() != module) {
                 let entry = roots.entry(module.map(Arc::from));
                 last = entry.index();
                 entry.or_default();
@@ -112,13 +112,13 @@ fn differing(
     modules: &[Option<Arc<str>>],
     roots: &RootsByModule,
 ) -> Vec<Arc<str>> {
-    let named = match (before, after) {
+    let differing_keys = match (before, after) {
         (Some(Ok(before)), Some(Ok(after))) => before.differing(after),
         _ => None,
     };
-    let is_of = |key: &Arc<str>| modules.iter().any(|of| of.as_deref() == module(key));
-    let keys: Vec<Arc<str>> = match named {
-        Some(named) => named.into_iter().filter(is_of).collect(),
+    let is_in_modules = |key: &Arc<str>| modules.iter().any(|name| name.as_deref() == module(key));
+    let keys: Vec<Arc<str>> = match differing_keys {
+        Some(differing_keys) => differing_keys.into_iter().filter(is_in_modules).collect(),
         None => modules.iter().filter_map(|module| roots.get(module)).flatten().cloned().collect(),
     };
     keys.into_iter().filter(|key| !same_options(before, after, key)).collect()
