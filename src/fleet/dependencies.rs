@@ -127,18 +127,18 @@ impl Dependencies {
     }
 
     /// Runs a part of the evaluation, and returns its dependencies along with its result.
-    pub(in crate::fleet) fn of_part<T>(&self, part: impl FnOnce() -> T) -> (T, DependencySet) {
+    pub(in crate::fleet) fn record_part<T>(&self, part: impl FnOnce() -> T) -> (T, DependencySet) {
         let before = self.set.take();
         // A lookup asks for options once, so the part knows those that were asked for before it.
         let is_of_options = |(dependency, _): &(&Dependency, &usize)| matches!(dependency, Dependency::Options(_));
         let known = before.iter().filter(is_of_options).map(|(dependency, levels)| (dependency.clone(), *levels));
         self.set.replace(known.collect());
         let result = part();
-        let own = self.set.replace(before);
-        for (dependency, levels) in &own {
+        let part_dependencies = self.set.replace(before);
+        for (dependency, levels) in &part_dependencies {
             self.record_levels(|| (dependency.clone(), *levels));
         }
-        (result, own)
+        (result, part_dependencies)
     }
 
     pub(in crate::fleet) fn into_set(self) -> DependencySet {

@@ -61,41 +61,41 @@ impl RepositoryKeys {
         let is_link = |tree: &dyn FileTree, path: &str| Ok(matches!(tree.entry(path)?, Some(Entry::Link(_))));
         let reach = Reach::of(environment);
         if reach != *self.reach {
-            return self.replaced(environment);
+            return self.read_again(environment);
         }
         for path in changed {
             if self.has_links || is_link(&*before.tree, path)? || is_link(&*environment.tree, path)? {
-                return self.replaced(environment);
+                return self.read_again(environment);
             }
         }
         let (mut updated, mut touched) = (self.clone(), BTreeSet::new());
         for path in changed {
             let counts = |id| Ok::<_, TreeError>(reach.has(path, &*environment.data_file(path, id)?));
-            let is = match environment.tree.entry(path)? {
+            let new_id = match environment.tree.entry(path)? {
                 Some(Entry::File(id)) if environment.has_data_file_at(path) && counts(id)? => Some(id),
                 _ => None,
             };
-            let was = self.files.get(path).copied();
-            if let (Some(was), Some(is)) = (was, is)
-                && before.data_file(path, was)?.keys() == environment.data_file(path, is)?.keys()
+            let old_id = self.files.get(path).copied();
+            if let (Some(old_id), Some(new_id)) = (old_id, new_id)
+                && before.data_file(path, old_id)?.keys() == environment.data_file(path, new_id)?.keys()
             {
-                Arc::make_mut(&mut updated.files).insert(path.clone(), is);
+                Arc::make_mut(&mut updated.files).insert(path.clone(), new_id);
                 continue;
             }
-            if let Some(was) = was {
-                updated.count(&*before.data_file(path, was)?, &mut touched, |count| count.saturating_sub(1));
+            if let Some(old_id) = old_id {
+                updated.count(&*before.data_file(path, old_id)?, &mut touched, |count| count.saturating_sub(1));
                 Arc::make_mut(&mut updated.files).remove(path);
             }
-            if let Some(is) = is {
-                updated.count(&*environment.data_file(path, is)?, &mut touched, |count| count + 1);
-                Arc::make_mut(&mut updated.files).insert(path.clone(), is);
+            if let Some(new_id) = new_id {
+                updated.count(&*environment.data_file(path, new_id)?, &mut touched, |count| count + 1);
+                Arc::make_mut(&mut updated.files).insert(path.clone(), new_id);
             }
         }
         Ok((updated, touched))
     }
 
     /// Returns the keys of the repository, read again, and all keys that exist or existed.
-    fn replaced(&self, environment: &Environment) -> Result<(RepositoryKeys, BTreeSet<Arc<str>>), TreeError> {
+    fn read_again(&self, environment: &Environment) -> Result<(RepositoryKeys, BTreeSet<Arc<str>>), TreeError> {
         let new = RepositoryKeys::new(environment)?;
         let touched = self.iter().chain(new.iter()).cloned().collect();
         Ok((new, touched))

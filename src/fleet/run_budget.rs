@@ -16,16 +16,16 @@ use crate::hiera::budget::Cost;
 use crate::workers::Workers;
 
 /// The steps of a run.
-const STEPS: usize = 100_000_000;
+const BASE_STEPS: usize = 100_000_000;
 
 /// The steps of a run for each node, on top of that.
-const STEPS_A_NODE: usize = 200_000;
+const STEPS_PER_NODE: usize = 200_000;
 
 /// The text that a run may make, in bytes.
-const TEXT: usize = 256 << 20;
+const BASE_TEXT: usize = 256 << 20;
 
 /// The text for each node, on top of that.
-const TEXT_A_NODE: usize = 256 << 10;
+const TEXT_PER_NODE: usize = 256 << 10;
 
 /// The minimum cost of the answer for a key on a node class.
 pub(in crate::fleet) const OF_CLASS: Cost = Cost { steps: 100, text: 0 };
@@ -35,9 +35,9 @@ pub(in crate::fleet) type Evaluated = (Vec<Answer>, Cost);
 
 /// Returns the budget of a run on this many nodes.
 pub(in crate::fleet) fn of_run(nodes: usize, workers: &Workers) -> Cost {
-    let of = |base: usize, more: usize| base.saturating_add(nodes.saturating_mul(more));
-    let text = of(TEXT, TEXT_A_NODE).min(workers.limits.text_ceiling.unwrap_or(usize::MAX));
-    Cost { steps: workers.limits.steps.unwrap_or_else(|| of(STEPS, STEPS_A_NODE)), text }
+    let scaled = |base: usize, more: usize| base.saturating_add(nodes.saturating_mul(more));
+    let text = scaled(BASE_TEXT, TEXT_PER_NODE).min(workers.limits.text_ceiling.unwrap_or(usize::MAX));
+    Cost { steps: workers.limits.steps.unwrap_or_else(|| scaled(BASE_STEPS, STEPS_PER_NODE)), text }
 }
 
 /// Returns the maximum number of root keys that the data files of a revision may have together.
@@ -78,11 +78,11 @@ pub(in crate::fleet) fn evaluate<T: Sync>(
         return first;
     }
     drop(first);
-    in_shares(tasks, workers, budget, evaluate)
+    evaluate_in_shares(tasks, workers, budget, evaluate)
 }
 
 /// Evaluates tasks that together exceed `budget`.
-fn in_shares<T: Sync>(
+fn evaluate_in_shares<T: Sync>(
     tasks: &[T],
     workers: &Workers,
     budget: Cost,
@@ -110,8 +110,8 @@ fn in_shares<T: Sync>(
 
 /// Returns an equal part of `whole`.
 fn split(whole: Cost, parts: usize) -> Cost {
-    let of = |amount: usize| amount.checked_div(parts).unwrap_or(0);
-    Cost { steps: of(whole.steps), text: of(whole.text) }
+    let part_of = |amount: usize| amount.checked_div(parts).unwrap_or(0);
+    Cost { steps: part_of(whole.steps), text: part_of(whole.text) }
 }
 
 /// The cost so far.
@@ -139,15 +139,15 @@ mod tests {
     /// Tells which of the tasks, each given by its steps, are done within `steps`.
     fn done(costs: &[usize], steps: usize) -> Vec<bool> {
         let budget = Cost { steps, text: 1 };
-        let of = |threads| {
+        let done_with = |threads| {
             let all = evaluate(costs, &Workers::of(threads), budget, |cost, share| {
                 let cost = Cost { steps: (*cost).min(share.steps + 1), text: 0 };
                 (Vec::new(), cost)
             });
             all.iter().map(Option::is_some).collect::<Vec<bool>>()
         };
-        let one = of(1);
-        assert_eq!(one, of(4));
+        let one = done_with(1);
+        assert_eq!(one, done_with(4));
         one
     }
 

@@ -92,7 +92,9 @@ impl<'a> FirstTexts<'a> {
                 let class = nodes.first().map(|node| locations.partition.class_of(node));
                 match class.filter(|class| classes.binary_search(class).is_ok()) {
                     Some(class) => {
-                        if let Some(text) = locations.first(class, key).and_then(|value| self.infallible_text(value)) {
+                        if let Some(text) =
+                            locations.first_value(class, key).and_then(|value| self.infallible_text(value))
+                        {
                             texts.entry(text).or_default().union_with(&nodes);
                         }
                     }

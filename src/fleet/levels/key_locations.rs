@@ -47,7 +47,9 @@ impl KeyLocations {
         let row = |class: &'a Arc<ClassLevels>| locations(&class.part).filter(|row| row.len() == count);
         let are_many = classes.len() > 1 && count > 1;
         match are_many.then(|| classes.iter().map(row).collect::<Option<Vec<_>>>()).flatten() {
-            Some(rows) => (0..count).map(|at| KeyLocations::at(partition, rows.iter().map(|row| row[at]))).collect(),
+            Some(rows) => {
+                (0..count).map(|at| KeyLocations::for_location(partition, rows.iter().map(|row| row[at]))).collect()
+            }
             None => vec![KeyLocations::combined(partition, classes, any_key_classes)],
         }
     }
@@ -63,7 +65,10 @@ impl KeyLocations {
     }
 
     /// Returns the entry of the location that each class has here.
-    fn at<'a>(partition: &Partition, of_classes: impl Iterator<Item = (&'a Level, &'a Location)>) -> KeyLocations {
+    fn for_location<'a>(
+        partition: &Partition,
+        of_classes: impl Iterator<Item = (&'a Level, &'a Location)>,
+    ) -> KeyLocations {
         let mut distinct: IndexSet<Role<'a>, RandomState> = IndexSet::default();
         let (mut numbers, mut sources, mut any_key_classes) = (Vec::new(), Vec::new(), Vec::new());
         for (level, location) in of_classes {
@@ -110,7 +115,7 @@ impl KeyLocations {
 
     /// Returns the value of a root key in the first file of a class that has it, or `None` if something before it may
     /// fail.
-    pub(in crate::fleet) fn first(&self, class: usize, root: &str) -> Option<&Value> {
+    pub(in crate::fleet) fn first_value(&self, class: usize, root: &str) -> Option<&Value> {
         let may_fail = self.any_key_classes.contains(&class);
         let source = self.sources[class].iter().filter(|_| !may_fail).find(|source| source.has(root))?;
         source.file()?.content()?.get(root)

@@ -106,8 +106,8 @@ impl ResolvedLevels {
         let mut update = PartitionUpdate::without(nodes, &self.partition, &self.classes);
         let mut dependencies = self.paths.clone();
         dependencies.add_patterns(paths.patterns());
-        let kept = self.findings.iter().map(|(set, diagnostic)| (set.difference(nodes), diagnostic.clone()));
-        let mut findings: Vec<(NodeSet, Diagnostic)> = kept.filter(|(set, _)| !set.is_empty()).collect();
+        let remaining = self.findings.iter().map(|(set, diagnostic)| (set.difference(nodes), diagnostic.clone()));
+        let mut findings: Vec<(NodeSet, Diagnostic)> = remaining.filter(|(set, _)| !set.is_empty()).collect();
         for resolution in resolutions {
             resolution.accessed.into_iter().for_each(|(nodes, accessed)| dependencies.add(&nodes, accessed));
             findings.extend(resolution.findings);
@@ -137,12 +137,12 @@ impl ResolvedLevels {
     #[expect(clippy::mutable_key_type, reason = "classes are told apart by their signatures, which do not change")]
     pub(in crate::fleet) fn matching_classes(&self, other: &ResolvedLevels) -> Vec<Option<usize>> {
         // An updated revision shares most classes with the one before: only the rest is compared by value.
-        let at: HashMap<*const ClassLevels, usize, RandomState> =
+        let number_by_address: HashMap<*const ClassLevels, usize, RandomState> =
             other.classes.iter().map(Arc::as_ptr).zip(0..).collect();
         let mut matching: Vec<Option<usize>> =
-            self.classes.iter().map(|class| at.get(&Arc::as_ptr(class)).copied()).collect();
-        let taken: HashSet<usize, RandomState> = matching.iter().flatten().copied().collect();
-        let rest = other.classes.iter().zip(0..).filter(|(_, at)| !taken.contains(at));
+            self.classes.iter().map(|class| number_by_address.get(&Arc::as_ptr(class)).copied()).collect();
+        let matched: HashSet<usize, RandomState> = matching.iter().flatten().copied().collect();
+        let rest = other.classes.iter().zip(0..).filter(|(_, at)| !matched.contains(at));
         let rest: HashMap<Arc<ClassLevels>, usize, RandomState> = rest.map(|(class, at)| (class.clone(), at)).collect();
         for (matching, class) in matching.iter_mut().zip(&self.classes).filter(|(matching, _)| matching.is_none()) {
             *matching = rest.get(class).copied();
@@ -152,9 +152,9 @@ impl ResolvedLevels {
 
     /// Returns the same levels, counting classes that lead to one of `paths` among those that may answer any key.
     pub(in crate::fleet) fn marked(&self, paths: &BTreeSet<Arc<str>>) -> ResolvedLevels {
-        let is_led = |at: &usize| self.classes[*at].files().any(|(path, _)| paths.contains(path));
+        let leads_to_path = |at: &usize| self.classes[*at].files().any(|(path, _)| paths.contains(path));
         let more: BTreeSet<usize> =
-            (0..self.classes.len()).filter(is_led).chain(self.any_key_classes.clone()).collect();
+            (0..self.classes.len()).filter(leads_to_path).chain(self.any_key_classes.clone()).collect();
         let any_key_classes: Vec<usize> = more.into_iter().collect();
         ResolvedLevels {
             partition: self.partition.clone(),

@@ -104,7 +104,7 @@ mod tests {
         }
         let (partition, classes) = update.finish();
         assert_eq!(partition.classes(), expected.iter().map(|(_, nodes)| set(nodes)).collect::<Vec<_>>());
-        assert!(classes.iter().zip(expected).all(|(of, (name, _))| **of == *class(name)), "{moved:?}");
+        assert!(classes.iter().zip(expected).all(|(found, (name, _))| **found == *class(name)), "{moved:?}");
         for (part, nodes) in (0..).zip(partition.classes()) {
             assert!(nodes.iter().all(|node| partition.class_of(node) == part), "{moved:?}");
         }

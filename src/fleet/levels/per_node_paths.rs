@@ -42,16 +42,16 @@ pub(in crate::fleet) struct PathPattern {
 struct PerNodePath {
     folder: String,
     /// The text of the name before and after the variable.
-    around: [String; 2],
+    affixes: [String; 2],
 }
 
 impl PerNodePaths {
     /// Finds the files of a part of a hierarchy.
-    pub(in crate::fleet) fn of(tree: &dyn FileTree, of: PartRef<'_>, fleet: &Fleet) -> PerNodePaths {
+    pub(in crate::fleet) fn of(tree: &dyn FileTree, part: PartRef<'_>, fleet: &Fleet) -> PerNodePaths {
         let mut found = PerNodePaths::default();
-        let is_plain = of.config.version > 3 && of.config.hiera3.is_none() && tree.root().is_empty();
-        let level = of.config.all_levels().nth(of.number).filter(|_| is_plain);
-        for (variable, paths) in level.and_then(|level| per_node_paths(level, &of.layer.root)).unwrap_or_default() {
+        let is_plain = part.config.version > 3 && part.config.hiera3.is_none() && tree.root().is_empty();
+        let level = part.config.all_levels().nth(part.number).filter(|_| is_plain);
+        for (variable, paths) in level.and_then(|level| per_node_paths(level, &part.layer.root)).unwrap_or_default() {
             // With a folder that cannot be listed, each value of the variable is resolved separately.
             let listed: Option<Vec<_>> = paths.into_iter().map(|path| path.listed(tree)).collect();
             let Some(listed) = listed else { continue };
@@ -106,15 +106,15 @@ impl PerNodePath {
     fn new(base: &str, template: &Template<'_>) -> Option<(VariablePath, PerNodePath)> {
         let (variables, literals): (Vec<&str>, Vec<&str>) =
             (template.variables().collect(), template.literals().collect());
-        let ([variable], [before, behind]) = (&variables[..], &literals[..]) else { return None };
+        let ([variable], [before, after]) = (&variables[..], &literals[..]) else { return None };
         // Any plain name in place of the variable makes a path in the same folder.
-        let sample = join(base, &format!("{before}x{behind}"));
-        if behind.contains('/') || sample.starts_with('/') {
+        let sample = join(base, &format!("{before}x{after}"));
+        if after.contains('/') || sample.starts_with('/') {
             return None;
         }
         let before = before.rsplit('/').next().unwrap_or_default();
         let path =
-            PerNodePath { folder: folder_of(&sample).to_owned(), around: [before.to_owned(), (*behind).to_owned()] };
+            PerNodePath { folder: folder_of(&sample).to_owned(), affixes: [before.to_owned(), (*after).to_owned()] };
         Some((VariablePath::parse(variable)?, path))
     }
 
@@ -137,14 +137,14 @@ impl PerNodePath {
 
     /// Returns the last name of the path with this value of the variable.
     fn name(&self, value: &str) -> String {
-        let [before, behind] = &self.around;
-        [before, value, behind].concat()
+        let [before, after] = &self.affixes;
+        [before, value, after].concat()
     }
 
     /// Returns the value of the variable that makes this path, or `None` if none does.
     fn value<'p>(&self, path: &'p str) -> Option<&'p str> {
         let name = path.strip_prefix(&child(&self.folder, "")).filter(|name| !name.contains('/'))?;
-        name.strip_prefix(&self.around[0])?.strip_suffix(&self.around[1])
+        name.strip_prefix(&self.affixes[0])?.strip_suffix(&self.affixes[1])
     }
 }
 

@@ -40,9 +40,9 @@ pub(in crate::fleet) fn resolve_levels(
     let tree = RecordingTree::new(&*environment.tree);
     let resolve = |node, dependencies: &Dependencies| {
         let scope = RecordingScope { scope: fleet.scope(node), dependencies };
-        let own = environment.for_scope(&scope);
-        let is_own = part.root.is_none_or(|root| *root == own.name);
-        let resolve = || resolve_part(own, (part.layer, part.config, part.number), &scope, &tree);
+        let own_environment = environment.for_scope(&scope);
+        let is_own = part.root.is_none_or(|root| *root == own_environment.name);
+        let resolve = || resolve_part(own_environment, (part.layer, part.config, part.number), &scope, &tree);
         (if is_own { resolve() } else { HierarchyPart::elsewhere() }, tree.take())
     };
     let split = |variable: &VariablePath, nodes: &NodeSet| {

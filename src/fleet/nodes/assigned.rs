@@ -30,9 +30,9 @@ enum Variables {
 
 impl Variables {
     /// Returns true if `name` may mean one of them.
-    fn may_be(&self, name: &str) -> bool {
+    fn may_include(&self, name: &str) -> bool {
         match self {
-            Variables::Given(own, _) => may_mean(name, own),
+            Variables::Given(variable, _) => may_mean(name, variable),
             Variables::Derived(derived) => name.rsplit("::").next().is_some_and(|leaf| derived.has(leaf)),
         }
     }
@@ -44,13 +44,13 @@ impl Fleet {
         let sets = values.iter().map(|(nodes, _)| nodes.clone()).collect();
         let source = AssignedSource {
             fleet: self.clone(),
-            laid: Laid::Given {
+            added: AddedVariables::Given {
                 name: name.clone(),
                 partition: Partition::of_classes(self.len(), sets),
                 values: values.iter().map(|(_, value)| value.clone()).collect(),
             },
         };
-        self.under(source, Variables::Given(name.clone(), values))
+        self.with_assigned(source, Variables::Given(name.clone(), values))
     }
 
     /// Returns the same nodes with the variables that are computed from others, replacing those of this fleet.
@@ -63,16 +63,17 @@ impl Fleet {
         if derived.is_empty() {
             return base.clone();
         }
-        let source = AssignedSource { fleet: base.clone(), laid: Laid::Derived(derived.clone()) };
-        Arc::new(base.under(source, Variables::Derived(derived.clone())))
+        let source = AssignedSource { fleet: base.clone(), added: AddedVariables::Derived(derived.clone()) };
+        Arc::new(base.with_assigned(source, Variables::Derived(derived.clone())))
     }
 
     /// Returns the same nodes with further variables, which `source` reads.
-    fn under(self: &Arc<Fleet>, source: AssignedSource, variables: Variables) -> Fleet {
+    fn with_assigned(self: &Arc<Fleet>, source: AssignedSource, variables: Variables) -> Fleet {
         let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
-        let (others, again): (Vec<_>, Vec<_>) = known.iter().partition(|(path, _)| !variables.may_be(&path.root));
-        let others = others.into_iter().map(|(path, classes)| (path.clone(), classes.clone())).collect();
-        let mut pending: Vec<VariablePath> = again.into_iter().map(|(path, _)| path.clone()).collect();
+        let (unaffected, affected): (Vec<_>, Vec<_>) =
+            known.iter().partition(|(path, _)| !variables.may_include(&path.root));
+        let unaffected = unaffected.into_iter().map(|(path, classes)| (path.clone(), classes.clone())).collect();
+        let mut pending: Vec<VariablePath> = affected.into_iter().map(|(path, _)| path.clone()).collect();
         drop(known);
         pending.extend(self.pending.iter().cloned());
         Fleet {
@@ -81,7 +82,7 @@ impl Fleet {
             places: self.places.clone(),
             by_name: self.by_name.clone(),
             source: Arc::new(source),
-            variables: RwLock::new(others),
+            variables: RwLock::new(unaffected),
             reading: Mutex::default(),
             failure: self.failure.clone(),
             pending,
@@ -96,10 +97,10 @@ impl Fleet {
     }
 
     /// Returns true if this fleet is `base` plus the variable `name` with these values.
-    pub(in crate::fleet) fn is_with(&self, base: &Fleet, name: &str, values: &AssignedValues) -> bool {
+    pub(in crate::fleet) fn extends(&self, base: &Fleet, name: &str, values: &AssignedValues) -> bool {
         let assigned = self.assigned.as_ref();
-        let is_given = |own: &Variables| matches!(own, Variables::Given(of, known) if **of == *name && known == values);
-        assigned.is_some_and(|own| is_given(&own.variables) && own.base.is_like(base))
+        let is_given = |variables: &Variables| matches!(variables, Variables::Given(given, known) if **given == *name && known == values);
+        assigned.is_some_and(|assigned| is_given(&assigned.variables) && assigned.base.is_like(base))
     }
 
     /// Returns true if the nodes of two fleets, which come from the same profiles, have the same variables.
@@ -107,7 +108,7 @@ impl Fleet {
         match (&self.assigned, &other.assigned) {
             _ if std::ptr::eq(self, other) => true,
             (Some(_), Some(Assigned { base, variables: Variables::Given(name, values) })) => {
-                self.is_with(base, name, values)
+                self.extends(base, name, values)
             }
             (Some(own), Some(Assigned { base, variables: Variables::Derived(derived) })) => {
                 matches!(&own.variables, Variables::Derived(known) if known == derived) && own.base.is_like(base)
@@ -118,7 +119,9 @@ impl Fleet {
 
     /// Returns true if the revision gives a variable that may be called `name`.
     pub(in crate::fleet) fn assigns(&self, name: &str) -> bool {
-        self.assigned.as_ref().is_some_and(|own| own.variables.may_be(name) || own.base.assigns(name))
+        self.assigned
+            .as_ref()
+            .is_some_and(|assigned| assigned.variables.may_include(name) || assigned.base.assigns(name))
     }
 }
 
@@ -130,11 +133,11 @@ fn may_mean(root: &str, name: &str) -> bool {
 /// The profiles of a fleet with further variables.
 struct AssignedSource {
     fleet: Arc<Fleet>,
-    laid: Laid,
+    added: AddedVariables,
 }
 
 /// The variables that are added to profiles.
-enum Laid {
+enum AddedVariables {
     /// A variable, with the value of each class of nodes.
     Given { name: Arc<str>, partition: Partition, values: Vec<Result<Value, Arc<str>>> },
     /// Variables that are computed from others.
@@ -144,8 +147,8 @@ enum Laid {
 impl ProfileSource for AssignedSource {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let mut wanted = wanted.clone();
-        match &self.laid {
-            Laid::Given { name, partition, values } => {
+        match &self.added {
+            AddedVariables::Given { name, partition, values } => {
                 // Read the variable from profiles, too: those that set it keep their value.
                 wanted.add(name, &[]);
                 self.fleet.source.read(&wanted, &|mut batch| {
@@ -157,7 +160,7 @@ impl ProfileSource for AssignedSource {
                     each(batch);
                 })
             }
-            Laid::Derived(derived) => {
+            AddedVariables::Derived(derived) => {
                 let derived = derived.wanted(&mut wanted);
                 self.fleet.source.read(&wanted, &|mut batch| {
                     batch.profiles.iter_mut().for_each(|(_, profile)| derived.set(profile));

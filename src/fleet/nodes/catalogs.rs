@@ -14,20 +14,20 @@ use crate::node::{Catalog, Names, NodeId, NodeSet, ProfileError, Wanted};
 #[derive(Debug, Clone, Default)]
 pub struct Catalogs {
     /// The nodes by the classes in their catalogs.
-    classes: Listed,
+    classes: NodesByName,
     /// The nodes by the keys that were looked up for their catalogs, apart from those of their classes' parameters.
-    keys: Listed,
+    keys: NodesByName,
     /// The nodes by the keys of parameters that a classifier gives.
-    given: Listed,
+    given: NodesByName,
 }
 
 /// Nodes by names that are listed for them.
 #[derive(Debug, Clone, Default)]
-struct Listed {
+struct NodesByName {
     /// The nodes whose list is known.
     known: NodeSet,
     /// The nodes by the names on their lists.
-    with: HashMap<Arc<str>, NodeSet, RandomState>,
+    by_name: HashMap<Arc<str>, NodeSet, RandomState>,
 }
 
 /// The use of a key according to catalogs.
@@ -46,20 +46,20 @@ pub struct KeyUse {
 impl Catalogs {
     /// Returns the nodes for which a classifier gives the parameter that belongs to a key.
     pub fn given(&self, key: &Arc<str>) -> Option<&NodeSet> {
-        self.given.with.get(&root_of(key))
+        self.given.by_name.get(&root_of(key))
     }
 
     /// Returns the known use of a key, or `None` if nothing is known. A key that belongs to no class in any catalog
     /// may be looked up explicitly, which only records of lookups show.
     pub fn use_of(&self, key: &Arc<str>) -> Option<KeyUse> {
         let of_class = class_of_parameter(key);
-        let class = of_class.and_then(|class| self.classes.with.get_key_value(class));
+        let class = of_class.and_then(|class| self.classes.by_name.get_key_value(class));
         // Lookups of the parameters of a catalog's classes need not be recorded.
         let recorded = match of_class {
             Some(_) => self.keys.known.intersection(&self.classes.known),
             None => self.keys.known.clone(),
         };
-        let mut with = self.keys.with.get(&root_of(key)).cloned().unwrap_or_default();
+        let mut with = self.keys.by_name.get(&root_of(key)).cloned().unwrap_or_default();
         if class.is_none() && recorded.is_empty() && with.is_empty() {
             return None;
         }
@@ -73,23 +73,26 @@ impl Catalogs {
     }
 }
 
-impl Listed {
+impl NodesByName {
     /// Lists nodes by what `of_name` makes of each of their names.
-    fn of(lists: &ByNames, of_name: impl Fn(&Arc<str>) -> Arc<str>) -> Listed {
+    fn of(lists: &NodesByNameList, of_name: impl Fn(&Arc<str>) -> Arc<str>) -> NodesByName {
         let mut known = NodeSet::default();
-        let mut with: HashMap<Arc<str>, Vec<NodeId>, RandomState> = HashMap::default();
+        let mut by_name: HashMap<Arc<str>, Vec<NodeId>, RandomState> = HashMap::default();
         for (names, nodes) in lists {
             known.union_with(&nodes.iter().copied().collect());
             for name in names.iter() {
-                with.entry(of_name(&name.into())).or_default().extend(nodes);
+                by_name.entry(of_name(&name.into())).or_default().extend(nodes);
             }
         }
-        Listed { known, with: with.into_iter().map(|(name, nodes)| (name, nodes.into_iter().collect())).collect() }
+        NodesByName {
+            known,
+            by_name: by_name.into_iter().map(|(name, nodes)| (name, nodes.into_iter().collect())).collect(),
+        }
     }
 }
 
 /// Nodes by their lists of names.
-type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
+type NodesByNameList = HashMap<Names, Vec<NodeId>, RandomState>;
 
 impl Fleet {
     /// Returns the data of the nodes' catalogs, or `None` if no catalog is known. The first call reads the profiles
@@ -99,7 +102,7 @@ impl Fleet {
             return Ok(None);
         }
         let read = self.catalogs.get_or_init(|| {
-            let found: Mutex<[ByNames; 3]> = Mutex::default();
+            let found: Mutex<[NodesByNameList; 3]> = Mutex::default();
             let errors = self.source.read(&Wanted::default().with_catalogs(), &|batch| {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 for (place, profile) in batch.profiles {
@@ -112,10 +115,10 @@ impl Fleet {
                     }
                 }
             });
-            self.only_known(errors)?;
+            self.check_only_known_errors(errors)?;
             let [classes, keys, given] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let [keys, given] = [keys, given].map(|lists| Listed::of(&lists, root_of));
-            Ok(Catalogs { classes: Listed::of(&classes, Arc::clone), keys, given })
+            let [keys, given] = [keys, given].map(|lists| NodesByName::of(&lists, root_of));
+            Ok(Catalogs { classes: NodesByName::of(&classes, Arc::clone), keys, given })
         });
         read.as_ref().map(Some).map_err(ProfileError::clone)
     }
@@ -137,15 +140,20 @@ mod tests {
         let fleet = Fleet::new(profiles.clone());
         let catalogs = fleet.catalogs().unwrap().unwrap();
         let names = |nodes: &NodeSet| fleet.names(nodes).map(|name| &**name).collect::<Vec<_>>().join(" ");
-        let told = |key: &str| {
-            let of = catalogs.use_of(&key.into()).unwrap();
-            [of.class.unwrap_or_default().to_string(), names(&of.with), names(&of.known), names(&of.recorded)]
+        let described = |key: &str| {
+            let key_use = catalogs.use_of(&key.into()).unwrap();
+            [
+                key_use.class.unwrap_or_default().to_string(),
+                names(&key_use.with),
+                names(&key_use.known),
+                names(&key_use.recorded),
+            ]
         };
-        assert_eq!(told("ntp::x"), ["ntp", "a d e", "a c d e", "d"]);
-        assert_eq!(told("ntp::config::x"), ["ntp::config", "a", "a c d", "d"]);
-        assert_eq!(told("nosuch::x"), ["", "d", "d", "d"]);
-        assert_eq!(told("plain"), ["", "d", "d e", "d e"]);
-        assert_eq!(told("'dotted.key'"), ["", "d", "d e", "d e"]);
+        assert_eq!(described("ntp::x"), ["ntp", "a d e", "a c d e", "d"]);
+        assert_eq!(described("ntp::config::x"), ["ntp::config", "a", "a c d", "d"]);
+        assert_eq!(described("nosuch::x"), ["", "d", "d", "d"]);
+        assert_eq!(described("plain"), ["", "d", "d e", "d e"]);
+        assert_eq!(described("'dotted.key'"), ["", "d", "d e", "d e"]);
         // Without records of lookups, nothing is known about keys of unknown classes.
         let fleet = Fleet::new(profiles[..3].to_vec());
         let catalogs = fleet.catalogs().unwrap().unwrap();

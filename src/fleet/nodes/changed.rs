@@ -32,12 +32,12 @@ impl Fleet {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let [was, is] = [before, self].map(|fleet| fleet.variable_classes(path.by_ref()));
-            let differs = |node: &_| was.on(*node) != is.on(*node);
+            let [old, new] = [before, self].map(|fleet| fleet.variable_classes(path.by_ref()));
+            let differs = |node: &_| old.on(*node) != new.on(*node);
             let nodes: NodeSet = self.iter().map(|(node, _)| node).filter(differs).collect();
             let Some(first) = nodes.first() else { continue };
             let value = |reading: &super::variables::Reading| reading.value(&path.segments).cloned();
-            found.push(ChangedVariable { name, nodes, first: [was, is].map(|classes| value(classes.on(first))) });
+            found.push(ChangedVariable { name, nodes, first: [old, new].map(|classes| value(classes.on(first))) });
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)

@@ -109,13 +109,13 @@ impl Distinction {
                 values.len() - 1
             }));
         }
-        let tells = values.len() > 1 && values.iter().any(|value| matches!(value, VariableValue::Text(_)));
+        let is_useful = values.len() > 1 && values.iter().any(|value| matches!(value, VariableValue::Text(_)));
         let partition = if values.len() == count {
             classes.partition.clone()
         } else {
             classes.partition.coarsened(&numbers, values.len())
         };
-        tells.then(|| Distinction { name: name.into(), partition, values })
+        is_useful.then(|| Distinction { name: name.into(), partition, values })
     }
 
     /// Returns true if all nodes have the same values of both.

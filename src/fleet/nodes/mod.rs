@@ -29,7 +29,7 @@ use crate::node::{
 use crate::value::Value;
 
 /// Places inside variables.
-type Places = HashSet<VariablePath, RandomState>;
+type VariablePaths = HashSet<VariablePath, RandomState>;
 
 /// The maximum number of times that profiles are read again for variables that their values refer to.
 const MOST_ROUNDS: usize = 16;
@@ -137,18 +137,18 @@ impl Fleet {
         Fleet::load(Arc::new(profiles), &ReferencedVariables::default(), &|_| true).0
     }
 
-    /// Loads the profiles of `source` whose names are `chosen`, with the values of the variables `referenced`.
+    /// Loads the profiles of `source` whose names are chosen, with the values of the variables `referenced`.
     ///
     /// Leaves out profiles that cannot be read, and nodes with two profiles in one declaration, and returns their
     /// errors. If several declarations have the same node, the last one wins.
     pub fn load(
         source: Arc<dyn ProfileSource>,
         referenced: &ReferencedVariables,
-        chosen: &(dyn Fn(&str) -> bool + Sync),
+        is_chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Fleet, Vec<ProfileError>) {
         let mut paths: Vec<VariablePath> = referenced.paths().cloned().collect();
         paths.push(VariablePath { root: REFUSAL.into(), segments: Vec::new() });
-        let (table, mut errors) = Table::read(&*source, &paths, chosen);
+        let (table, mut errors) = Table::read(&*source, &paths, is_chosen);
         let (mut nodes, twice) = declared(&table, &*source);
         errors.extend(twice);
         nodes.sort_unstable_by_key(|node| node.name);
@@ -202,7 +202,7 @@ impl Fleet {
 
     /// Reads the values of the variables that facts refer to, and of those that these values refer to in turn. If
     /// there is no end to these references, the last ones are left to the lookups that miss them.
-    fn read_mentioned(&self, mut mentioned: Places) -> Result<(), ProfileError> {
+    fn read_mentioned(&self, mut mentioned: VariablePaths) -> Result<(), ProfileError> {
         for _ in 0..MOST_ROUNDS {
             let missing = self.missing(mentioned.iter());
             if missing.is_empty() {
@@ -220,9 +220,9 @@ impl Fleet {
     }
 
     /// Reads the values at some places. Returns the places that these values refer to.
-    fn read(&self, paths: Vec<VariablePath>) -> Result<Places, ProfileError> {
+    fn read(&self, paths: Vec<VariablePath>) -> Result<VariablePaths, ProfileError> {
         let (table, errors) = Table::read(&*self.source, &paths, &|name| self.by_name.contains_key(name));
-        self.only_known(errors)?;
+        self.check_only_known_errors(errors)?;
         let mut rows: Vec<Option<Row>> = vec![None; self.len()];
         for (row, name, place) in table.rows() {
             if let Some(node) = self.find(name).filter(|node| self.is_at(*node, place)) {
@@ -233,14 +233,14 @@ impl Fleet {
     }
 
     /// Fails with the first error that was not there when the fleet was loaded.
-    fn only_known(&self, errors: Vec<ProfileError>) -> Result<(), ProfileError> {
+    fn check_only_known_errors(&self, errors: Vec<ProfileError>) -> Result<(), ProfileError> {
         errors.into_iter().find(|error| !self.left_out.contains(error)).map_or(Ok(()), Err)
     }
 
     /// Adds the values in `table`, which are those of `paths`, for nodes whose profiles are in these rows. Returns the
     /// places that these values refer to.
-    fn add(&self, paths: Vec<VariablePath>, table: &Table, rows: &[Option<Row>]) -> Places {
-        let mut mentioned = Places::default();
+    fn add(&self, paths: Vec<VariablePath>, table: &Table, rows: &[Option<Row>]) -> VariablePaths {
+        let mut mentioned = VariablePaths::default();
         for (at, path) in paths.into_iter().enumerate() {
             let classes = Arc::new(table.variable_classes(at, rows));
             let names = classes.readings.iter().flat_map(|reading| reading.mentions().variables);

@@ -35,17 +35,17 @@ pub(super) type Row = (usize, NodeId);
 const GONE: &str = "the profile of this node is no longer where it was; run hierad again";
 
 impl Table {
-    /// Reads the values at `paths` of all profiles whose names are `chosen`. Returns the errors of unreadable profiles,
+    /// Reads the values at `paths` of all profiles whose names are chosen. Returns the errors of unreadable profiles,
     /// too.
     pub(super) fn read(
         source: &dyn ProfileSource,
         paths: &[VariablePath],
-        chosen: &(dyn Fn(&str) -> bool + Sync),
+        is_chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Table, Vec<ProfileError>) {
         let wanted = wanted(paths);
         let batches: Mutex<BTreeMap<usize, BatchTable>> = Mutex::default();
         let errors = source.read(&wanted, &|Batch { number, mut profiles }| {
-            profiles.retain(|(_, profile)| chosen(&profile.name));
+            profiles.retain(|(_, profile)| is_chosen(&profile.name));
             let batch = BatchTable::new(&profiles, paths);
             batches.lock().unwrap_or_else(PoisonError::into_inner).insert(number, batch);
         });

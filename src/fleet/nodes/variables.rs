@@ -101,30 +101,30 @@ pub(in crate::fleet) struct Reading {
     /// The number of segments that lead through hashes to the value.
     depth: usize,
     /// The value; `None` if the last hash has no such entry.
-    there: Option<Variable>,
+    found: Option<Variable>,
 }
 
 impl Reading {
     /// Reads the value at `path` from `scope`.
     pub(in crate::fleet) fn of(scope: &dyn Scope, path: &VariablePath) -> Reading {
         let Variable::Value(mut value) = scope.variable(&path.root) else {
-            return Reading { depth: 0, there: Some(scope.variable(&path.root)) };
+            return Reading { depth: 0, found: Some(scope.variable(&path.root)) };
         };
         for (depth, segment) in path.segments.iter().enumerate() {
             let (Value::Hash(hash), Value::String(_)) = (&value, segment) else {
-                return Reading { depth, there: Some(Variable::Value(value)) };
+                return Reading { depth, found: Some(Variable::Value(value)) };
             };
             match hash.get_value(segment).cloned() {
                 Some(inner) => value = inner,
-                None => return Reading { depth, there: None },
+                None => return Reading { depth, found: None },
             }
         }
-        Reading { depth: path.segments.len(), there: Some(Variable::Value(value)) }
+        Reading { depth: path.segments.len(), found: Some(Variable::Value(value)) }
     }
 
     /// Returns the reading of a variable that was not read, with the reason.
     pub(in crate::fleet) fn unknown(reason: &str) -> Reading {
-        Reading { depth: 0, there: Some(Variable::Unresolved(reason.into())) }
+        Reading { depth: 0, found: Some(Variable::Unresolved(reason.into())) }
     }
 
     /// Returns true if the value itself contains interpolations.
@@ -134,7 +134,7 @@ impl Reading {
 
     /// Returns the references in the value.
     pub(in crate::fleet) fn mentions(&self) -> Mentions {
-        match &self.there {
+        match &self.found {
             Some(Variable::Value(value) | Variable::Partial(value)) => Mentions::of(value),
             _ => Mentions::default(),
         }
@@ -142,7 +142,7 @@ impl Reading {
 
     /// Returns the text at the end of `segments`, or `None` if there is no text.
     pub(in crate::fleet) fn text(&self, segments: &[Value]) -> Option<&str> {
-        match &self.there {
+        match &self.found {
             Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => Some(text),
             _ => None,
         }
@@ -150,7 +150,7 @@ impl Reading {
 
     /// Returns the text at the end of `segments` if it is not a secret and has no `%`, or `None` otherwise.
     pub(in crate::fleet) fn plain_text(&self, segments: &[Value]) -> Option<&Text> {
-        match &self.there {
+        match &self.found {
             Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => {
                 Some(text).filter(|text| text.secrecy().is_none() && !text.contains('%'))
             }
@@ -160,7 +160,7 @@ impl Reading {
 
     /// Returns the value at the end of `segments`, or `None` if there is none.
     pub(in crate::fleet) fn value(&self, segments: &[Value]) -> Option<&Value> {
-        match &self.there {
+        match &self.found {
             Some(Variable::Value(value)) if self.depth == segments.len() => Some(value),
             _ => None,
         }
@@ -168,7 +168,7 @@ impl Reading {
 
     /// Returns true if nothing sets the value at the end of `segments`.
     pub(in crate::fleet) fn is_missing(&self, segments: &[Value]) -> bool {
-        match &self.there {
+        match &self.found {
             None | Some(Variable::Undefined { .. }) => true,
             Some(Variable::Value(Value::Undef)) => self.depth < segments.len(),
             Some(_) => false,
@@ -177,19 +177,19 @@ impl Reading {
 
     /// Returns a variable that has this value at `segments`.
     pub(in crate::fleet) fn variable(&self, segments: &[Value]) -> Variable {
-        let inner = match &self.there {
+        let inner = match &self.found {
             Some(Variable::Value(value)) => value.clone(),
             Some(other) => return other.clone(),
             None => Value::hash(Hash::new()),
         };
-        let around = |value: Value, segment: &Value| Value::hash(Hash::from_iter([(segment.clone(), value)]));
-        Variable::Value(segments[..self.depth].iter().rev().fold(inner, around))
+        let wrapped = |value: Value, segment: &Value| Value::hash(Hash::from_iter([(segment.clone(), value)]));
+        Variable::Value(segments[..self.depth].iter().rev().fold(inner, wrapped))
     }
 
     /// Returns the value and the remaining segments.
     pub(in crate::fleet) fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        match &self.there {
-            Some(there) => (there.clone(), &segments[self.depth..]),
+        match &self.found {
+            Some(found) => (found.clone(), &segments[self.depth..]),
             None => (Variable::Value(Value::Undef), &[]),
         }
     }

@@ -14,11 +14,11 @@ use crate::workers::Workers;
 pub(super) fn filled(effective: Effective, workers: &Workers) -> Effective {
     let mut keys = effective.keys;
     let has_template = |answers: &&mut Vec<Answer>| answers.iter().any(|answer| answer.template.is_some());
-    let mut open: Vec<&mut Vec<Answer>> = keys.values_mut().filter(has_template).collect();
-    if !open.is_empty() {
-        let answers: Vec<&Vec<Answer>> = open.iter().map(|answers| &**answers).collect();
+    let mut templated: Vec<&mut Vec<Answer>> = keys.values_mut().filter(has_template).collect();
+    if !templated.is_empty() {
+        let answers: Vec<&Vec<Answer>> = templated.iter().map(|answers| &**answers).collect();
         let filled = parallel::map(&answers, workers, "filling templates", |answers| distinct(answers));
-        open.iter_mut().zip(filled).for_each(|(answers, filled)| **answers = filled);
+        templated.iter_mut().zip(filled).for_each(|(answers, filled)| **answers = filled);
     }
     Effective { keys }
 }

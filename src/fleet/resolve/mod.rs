@@ -34,7 +34,7 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
 }
 
 /// The number of steps for a key after which to check again if the work should stop.
-const STEPS_A_QUESTION: usize = 100_000;
+const STEPS_PER_STOP_CHECK: usize = 100_000;
 
 /// Returns the effective values of some keys in several revisions; answers that differ from node to node only by
 /// texts inserted into them are templates. Equal outcomes and templates are shared, across all revisions. Keys that
@@ -66,7 +66,7 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     let found = found.into_iter().zip(&tasks).map(|(answers, task)| answers.unwrap_or_else(|| left_out(*task)));
     let mut found = found.collect::<Vec<_>>().into_iter();
     let stage = workers.begin("gathering answers", Some(tasks.len()));
-    let mut known = Shared::default();
+    let mut known = KnownAnswers::default();
     revisions.map(|_| {
         let mut found: BTreeMap<Arc<str>, Vec<Answer>> =
             keys.keys().cloned().zip(&mut found).filter(|(_, answers)| !answers.is_empty()).collect();
@@ -91,7 +91,7 @@ fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Wor
     let (stop, due) = (OnceCell::new(), Cell::new(0));
     let look_up = |node, dependencies: &Dependencies| {
         if stop.get().is_none() && spent.get().steps >= due.get() {
-            due.set(spent.get().steps + STEPS_A_QUESTION);
+            due.set(spent.get().steps + STEPS_PER_STOP_CHECK);
             _ = workers.stop.reason().map(|reason| stop.set(reason));
         }
         if let Some(reason) = stop.get() {
@@ -147,12 +147,12 @@ fn failed(reason: impl Display) -> Outcome {
 
 /// Outcomes and templates that are known already.
 #[derive(Default)]
-struct Shared {
+struct KnownAnswers {
     outcomes: HashSet<Arc<Outcome>, RandomState>,
     templates: HashSet<Arc<Template>, RandomState>,
 }
 
-impl Shared {
+impl KnownAnswers {
     /// Replaces the parts of an answer by equal ones that are known.
     fn share(&mut self, answer: &mut Answer) {
         match &mut answer.template {

@@ -10,7 +10,7 @@ use crate::hiera::Outcome;
 use crate::value::{Hash, Value};
 
 /// Parts are shared if a key has more outcomes than this: fewer take little memory anyway.
-const MANY: usize = 16;
+const MAX_UNSHARED_OUTCOMES: usize = 16;
 
 /// The collections directly inside the values of one key.
 #[derive(Default)]
@@ -36,15 +36,17 @@ impl SharedParts {
         let mut shared = shared.borrow_mut();
         shared.outcomes += 1;
         match outcome {
-            Outcome::Found(value) if shared.outcomes > MANY => Outcome::Found(shared.of_value(value)),
+            Outcome::Found(value) if shared.outcomes > MAX_UNSHARED_OUTCOMES => {
+                Outcome::Found(shared.with_shared_parts(value))
+            }
             outcome => outcome,
         }
     }
 
-    fn of_value(&mut self, value: Value) -> Value {
+    fn with_shared_parts(&mut self, value: Value) -> Value {
         let parts: Vec<Value> = match &value {
-            Value::Array(items) => items.iter().map(|item| self.part(item)).collect(),
-            Value::Hash(hash) => hash.values().map(|value| self.part(value)).collect(),
+            Value::Array(items) => items.iter().map(|item| self.shared_part(item)).collect(),
+            Value::Hash(hash) => hash.values().map(|value| self.shared_part(value)).collect(),
             _ => return value,
         };
         match &value {
@@ -56,7 +58,7 @@ impl SharedParts {
         }
     }
 
-    fn part(&mut self, value: &Value) -> Value {
+    fn shared_part(&mut self, value: &Value) -> Value {
         if !matches!(value, Value::Array(_) | Value::Hash(_)) {
             return value.clone();
         }

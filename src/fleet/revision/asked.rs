@@ -26,16 +26,16 @@ impl Revision {
         apart: &[usize],
         split: &[NodeSet],
     ) -> Vec<NodeSet> {
-        let there: BTreeSet<usize> = match split {
+        let present_classes: BTreeSet<usize> = match split {
             [all] if all.len() == self.fleet.len() => apart.iter().copied().collect(),
             _ => split.iter().flat_map(NodeSet::iter).map(|node| partition.class_of(node)).collect(),
         };
-        let asked: Classes = apart.iter().copied().filter(|class| there.contains(class)).collect();
-        let answers = self.answers(levels, &asked, (root, layer));
+        let asked_classes: Classes = apart.iter().copied().filter(|class| present_classes.contains(class)).collect();
+        let answers = self.answers(levels, &asked_classes, (root, layer));
         // Classes with the same answers get the number of the first of them.
         let mut numbers: Classes = (0..levels.classes.len()).collect();
         let mut firsts: HashMap<Vec<Outcome>, usize, RandomState> = HashMap::default();
-        for (class, answers) in asked.iter().zip(answers) {
+        for (class, answers) in asked_classes.iter().zip(answers) {
             if let Some(answers) = answers {
                 numbers[*class] = *firsts.entry(answers).or_insert(*class);
             }

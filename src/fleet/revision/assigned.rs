@@ -52,21 +52,21 @@ impl Revision {
         self.unassigned.as_ref().map_or(0, |unassigned| unassigned.variables_set() + 1)
     }
 
-    /// Sets a variable. `like` is another revision with this variable, whose equal parts are reused.
+    /// Sets a variable. `reusable` is another revision with this variable, whose equal parts are reused.
     fn with_variable(
         self,
         variable: &VariableText,
-        like: Option<&Revision>,
+        reusable: Option<&Revision>,
         workers: &Workers,
     ) -> Result<Revision, RevisionError> {
         let (name, values) = (&variable.name, self.values(variable));
         let environment = self.environment.again()?;
-        let mut revision = match like.filter(|like| like.fleet.is_with(&self.fleet, name, &values)) {
-            Some(like) => like.next_of_fleet(environment, workers)?,
+        let mut revision = match reusable.filter(|reusable| reusable.fleet.extends(&self.fleet, name, &values)) {
+            Some(reusable) => reusable.next_of_fleet(environment, workers)?,
             None => Revision::of_profiles(environment, Arc::new(self.fleet.with_variable(name, values)), workers)?,
         };
-        for (of, found) in self.options.known() {
-            revision.options.get(of, |_| found);
+        for (owner, classes) in self.options.known() {
+            revision.options.get(owner, |_| classes);
         }
         revision.unassigned = Some(Arc::new(self));
         Ok(revision)

@@ -105,9 +105,9 @@ impl Revision {
     fn add_versions(&self, environment: &Environment, changed: &BTreeSet<String>) -> Result<(), TreeError> {
         let (before, after) = (&*self.environment.tree, &*environment.tree);
         for path in changed.iter().filter(|path| environment.has_data_file_at(path)) {
-            if let (Some(Entry::File(was)), Some(Entry::File(is))) = (before.entry(path)?, after.entry(path)?) {
+            if let (Some(Entry::File(old_id)), Some(Entry::File(new_id))) = (before.entry(path)?, after.entry(path)?) {
                 let format = environment.format_of(path);
-                environment.store.files.add_version((before, was), (after, is), format)?;
+                environment.store.files.add_version((before, old_id), (after, new_id), format)?;
             }
         }
         Ok(())

@@ -25,15 +25,15 @@ impl Revision {
         let mut found = BTreeSet::new();
         for levels in &self.levels {
             let classes = classes_of(levels, &levels.nodes_affected_by(paths));
-            let named: HashSet<&str, RandomState> = classes.iter().flat_map(|class| class.paths()).collect();
+            let class_paths: HashSet<&str, RandomState> = classes.iter().flat_map(|class| class.paths()).collect();
             let folders: Vec<&Folder> = classes.iter().flat_map(|class| class.folders()).collect();
-            let is_read = |path: &str| named.contains(path) || folders.iter().any(|folder| folder.has(path));
+            let is_read = |path: &str| class_paths.contains(path) || folders.iter().any(|folder| folder.has(path));
             found.extend(paths.iter().map(String::as_str).filter(|path| is_read(path)));
             // A path of the hierarchy may lead to the others through links.
             let others = paths.iter().filter(|path| !found.contains(path.as_str())).cloned().collect();
             let classes = classes_of(levels, &levels.nodes_affected_by(&others));
-            let named: HashSet<&str, RandomState> = classes.iter().flat_map(|class| class.paths()).collect();
-            for path in named.into_iter().filter(|path| !path.starts_with('/')) {
+            let class_paths: HashSet<&str, RandomState> = classes.iter().flat_map(|class| class.paths()).collect();
+            for path in class_paths.into_iter().filter(|path| !path.starts_with('/')) {
                 if let Target::File(at, _) = follow(&*self.environment.tree, path)? {
                     found.extend(paths.get(&at).map(String::as_str));
                 }
@@ -49,20 +49,20 @@ impl Revision {
             DeclaredFunction::Command(command) => matches!(command.runner, Runner::Bridge(_)),
             _ => false,
         };
-        let are_there = self.environment.options.backends.values().any(is_bridged);
-        are_there && self.is_of_a_class(path, |class| class.may_read(path))
+        let has_bridge = self.environment.options.backends.values().any(is_bridged);
+        has_bridge && self.any_class_at(path, |class| class.may_read(path))
     }
 
     /// Returns true if a level reads the file at `path` itself for some node.
     pub fn has_file_at(&self, path: &str) -> bool {
-        self.is_of_a_class(path, |class| class.has_file_at(path))
+        self.any_class_at(path, |class| class.has_file_at(path))
     }
 
-    fn is_of_a_class(&self, path: &str, is_so: impl Fn(&ClassLevels) -> bool) -> bool {
+    fn any_class_at(&self, path: &str, matches: impl Fn(&ClassLevels) -> bool) -> bool {
         let changed = BTreeSet::from([path.to_owned()]);
         self.levels.iter().any(|levels| {
             let classes = classes_of(levels, &levels.nodes_affected_by(&changed));
-            classes.iter().any(|class| is_so(class))
+            classes.iter().any(|class| matches(class))
         })
     }
 
@@ -127,9 +127,9 @@ impl Revision {
         for (class, nodes) in self.classes() {
             for level in class.levels() {
                 let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
-                let why = is_encrypted.then(|| self.environment.keys.missing_reason(&level.options)).flatten();
-                if let Some(why) = why {
-                    found.entry((level.place.clone(), level.name.clone(), why)).or_default().union_with(nodes);
+                let reason = is_encrypted.then(|| self.environment.keys.missing_reason(&level.options)).flatten();
+                if let Some(reason) = reason {
+                    found.entry((level.place.clone(), level.name.clone(), reason)).or_default().union_with(nodes);
                 }
             }
         }

@@ -133,7 +133,7 @@ impl Revision {
                 let classes = self.fleet.variable_classes(path.by_ref());
                 classes.by_plainness(&path.segments).split(nodes)
             }
-            Dependency::Options(of) => self.options(of).partition.split(nodes),
+            Dependency::Options(owner) => self.options(owner).partition.split(nodes),
             Dependency::Answer(classes) => classes.partition.split(nodes),
             Dependency::Key(root, layer) => self.split_by_key(root, layer, &levels, nodes),
         }

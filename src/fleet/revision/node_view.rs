@@ -46,9 +46,9 @@ impl NodeView<'_> {
     }
 
     /// Finds the options in effect.
-    pub(super) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
+    pub(super) fn find_options(&self, owner: &OptionsOf) -> FoundOptions {
         let scope = self.scope();
-        Lookup::new(self.environment(&scope), self, &scope).find_options(of)
+        Lookup::new(self.environment(&scope), self, &scope).find_options(owner)
     }
 
     /// Returns the node's environment. If there are several environments, every part of an evaluation depends on it.
@@ -67,9 +67,9 @@ impl Sources for NodeView<'_> {
         self.revision.hierarchy(layer, self.node)
     }
 
-    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
-        self.dependencies.record(|| Dependency::Options(of.clone()));
-        Some(self.revision.options(of).for_node(self.node))
+    fn options(&self, owner: &OptionsOf) -> Option<FoundOptions> {
+        self.dependencies.record(|| Dependency::Options(owner.clone()));
+        Some(self.revision.options(owner).for_node(self.node))
     }
 
     fn shared(

@@ -44,10 +44,10 @@ impl OptionsClasses {
 
 impl Revision {
     /// Returns the options in effect on all nodes.
-    pub(in crate::fleet) fn options(&self, of: &OptionsOf) -> Arc<OptionsClasses> {
-        self.options.get(of.clone(), |of| {
+    pub(in crate::fleet) fn options(&self, owner: &OptionsOf) -> Arc<OptionsClasses> {
+        self.options.get(owner.clone(), |owner| {
             let find = |node, dependencies: &Dependencies| {
-                NodeView { revision: self, node, dependencies, answers: None }.find_options(of)
+                NodeView { revision: self, node, dependencies, answers: None }.find_options(owner)
             };
             let (classes, found) = self.evaluate_per_class(self.fleet.all(), find).into_iter().unzip();
             Arc::new(OptionsClasses { partition: Partition::of_classes(self.fleet.len(), classes), found })
@@ -57,8 +57,8 @@ impl Revision {
     /// Takes over the options of another revision of the same fleet, which are known to be equal. Leaves out errors:
     /// their texts may differ.
     pub(in crate::fleet) fn adopt_options(&self, before: &Revision) {
-        for (of, found) in before.options.known().into_iter().filter(|(_, found)| found.is_sound()) {
-            self.options.get(of, |_| found);
+        for (owner, classes) in before.options.known().into_iter().filter(|(_, classes)| classes.is_sound()) {
+            self.options.get(owner, |_| classes);
         }
     }
 }

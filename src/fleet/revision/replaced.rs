@@ -74,11 +74,13 @@ impl Revision {
 
     /// Returns true if a level of a `hiera.yaml` leads some node to any data.
     pub fn has_data_at(&self, config: &str, level: &str) -> bool {
-        let is_of = |layer: &LayerId| self.config(layer).and_then(Result::ok).is_some_and(|of| *of.path == *config);
-        let layers = self.layers.keys().filter(|layer| is_of(layer));
+        let has_path =
+            |layer: &LayerId| self.config(layer).and_then(Result::ok).is_some_and(|found| *found.path == *config);
+        let layers = self.layers.keys().filter(|layer| has_path(layer));
         let classes = layers.flat_map(|layer| self.levels_of(layer)).flat_map(|levels| &levels.classes);
-        let named = classes.flat_map(|class| class.part.levels.iter().flatten()).filter(|found| *found.name == *level);
-        named.into_iter().any(|level| !level.locations.iter().all(Location::is_absent))
+        let matching_levels =
+            classes.flat_map(|class| class.part.levels.iter().flatten()).filter(|found| *found.name == *level);
+        matching_levels.into_iter().any(|level| !level.locations.iter().all(Location::is_absent))
     }
 
     /// Returns the data files that the hierarchy of a node leads to, with path and level, highest priority first.
@@ -122,7 +124,7 @@ impl NodeRevision<'_> {
         let fleet = &self.revision.fleet;
         let ask = |node, dependencies: &Dependencies| {
             let view = NodeView { revision: self.revision, node, dependencies, answers: None };
-            let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
+            let sources = ReplacingSources { node_revision: self, view, replaced, known: RefCell::default() };
             let scope = RecordingScope { scope: fleet.scope(node), dependencies };
             ask(Lookup::new(self.revision.environment.for_scope(&scope), &sources, &scope).within(limit))
         };
@@ -140,7 +142,7 @@ impl NodeRevision<'_> {
 }
 
 struct ReplacingSources<'a> {
-    own: &'a NodeRevision<'a>,
+    node_revision: &'a NodeRevision<'a>,
     view: NodeView<'a>,
     replaced: &'a Replaced<'a>,
     known: RefCell<HashMap<LayerId, Option<Resolved>>>,
@@ -148,27 +150,35 @@ struct ReplacingSources<'a> {
 
 impl Sources for ReplacingSources<'_> {
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
-        self.known.borrow_mut().entry(layer.clone()).or_insert_with(|| self.replaced.hierarchy(self.own, layer)).clone()
+        self.known
+            .borrow_mut()
+            .entry(layer.clone())
+            .or_insert_with(|| self.replaced.hierarchy(self.node_revision, layer))
+            .clone()
     }
 
-    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
-        if self.replaced.differ_in_options { None } else { self.view.options(of) }
+    fn options(&self, owner: &OptionsOf) -> Option<FoundOptions> {
+        if self.replaced.differ_in_options { None } else { self.view.options(owner) }
     }
 }
 
 impl Replaced<'_> {
-    /// Returns a hierarchy of `own`, with replacements.
-    fn hierarchy(&self, own: &NodeRevision<'_>, layer: &LayerId) -> Option<Resolved> {
-        let hierarchy = own.hierarchy(layer)?;
+    /// Returns a hierarchy of `node_revision`, with replacements.
+    fn hierarchy(&self, node_revision: &NodeRevision<'_>, layer: &LayerId) -> Option<Resolved> {
+        let hierarchy = node_revision.hierarchy(layer)?;
         if self.files.is_empty() && self.levels.is_none() {
             return Some(hierarchy);
         }
-        let other = self.levels_of(own.revision, layer);
+        let other = self.levels_of(node_revision.revision, layer);
         let with_levels = |hierarchy: &Hierarchy| match other {
             None => Ok(hierarchy.clone()),
             Some((names, other)) => Ok(with_levels_of(hierarchy, &*other?, names)),
         };
-        Some(hierarchy.and_then(|own| with_levels(&own)).map(|own| Arc::new(self.put_into(own))))
+        Some(
+            hierarchy
+                .and_then(|hierarchy| with_levels(&hierarchy))
+                .map(|hierarchy| Arc::new(self.with_files(hierarchy))),
+        )
     }
 
     /// Returns the names of the levels of a layer that are replaced, and the hierarchy that they are taken from.
@@ -178,16 +188,16 @@ impl Replaced<'_> {
         Some((names, other.hierarchy(layer)?))
     }
 
-    fn put_into(&self, mut hierarchy: Hierarchy) -> Hierarchy {
+    fn with_files(&self, mut hierarchy: Hierarchy) -> Hierarchy {
         let levels = hierarchy.levels.iter_mut().chain(hierarchy.default_levels.iter_mut().flatten());
         for level in levels.filter(|level| level.locations.iter().any(|location| self.replacement(location).is_some()))
         {
-            self.put_into_level(Arc::make_mut(level));
+            self.replace_files_in(Arc::make_mut(level));
         }
         hierarchy
     }
 
-    fn put_into_level(&self, level: &mut Level) {
+    fn replace_files_in(&self, level: &mut Level) {
         for location in &mut level.locations {
             let file = self.replacement(location).cloned();
             if let (Some(file), Location::Path { content, .. }) = (file, location) {
@@ -204,16 +214,16 @@ impl Replaced<'_> {
     }
 }
 
-/// Returns `own` with the levels `names` taken from `other`.
-fn with_levels_of(own: &Hierarchy, other: &Hierarchy, names: &BTreeSet<Arc<str>>) -> Hierarchy {
-    let mixed = |own: &[Arc<Level>], other: &[Arc<Level>]| {
-        let mut levels: Vec<Arc<Level>> = own.iter().filter(|level| !names.contains(&level.name)).cloned().collect();
+/// Returns `base` with the levels `names` taken from `other`.
+fn with_levels_of(base: &Hierarchy, other: &Hierarchy, names: &BTreeSet<Arc<str>>) -> Hierarchy {
+    let mixed = |base: &[Arc<Level>], other: &[Arc<Level>]| {
+        let mut levels: Vec<Arc<Level>> = base.iter().filter(|level| !names.contains(&level.name)).cloned().collect();
         let mut at = 0;
         for level in other {
             if names.contains(&level.name) {
                 levels.insert(at, level.clone());
                 at += 1;
-            } else if let Some(same) = levels.iter().position(|own| own.name == level.name) {
+            } else if let Some(same) = levels.iter().position(|candidate| candidate.name == level.name) {
                 at = same + 1;
             }
         }
@@ -221,8 +231,8 @@ fn with_levels_of(own: &Hierarchy, other: &Hierarchy, names: &BTreeSet<Arc<str>>
     };
     let defaults = |hierarchy: &'_ Hierarchy| hierarchy.default_levels.clone().unwrap_or_default();
     Hierarchy {
-        levels: mixed(&own.levels, &other.levels),
-        default_levels: own.default_levels.as_ref().map(|own| mixed(own, &defaults(other))),
-        diagnostics: own.diagnostics.clone(),
+        levels: mixed(&base.levels, &other.levels),
+        default_levels: base.default_levels.as_ref().map(|base| mixed(base, &defaults(other))),
+        diagnostics: base.diagnostics.clone(),
     }
 }

@@ -13,7 +13,7 @@ use crate::node::{NodeId, Partition};
 use crate::value::Value;
 
 /// The number of times that a key is looked up for others before its answers are kept.
-const ASKED_BEFORE: usize = 16;
+const LOOKUPS_BEFORE_KEEPING: usize = 16;
 
 /// The maximum number of sets of dependencies for which the answers of one key are kept.
 const MOST_KINDS: usize = 8;
@@ -27,7 +27,7 @@ const MOST_PARTS: usize = 1 << 21;
 /// The answers that are kept while keys are resolved in a revision.
 #[derive(Default)]
 pub(in crate::fleet) struct SharedAnswers {
-    keys: Mutex<HashMap<Box<str>, OfKey, RandomState>>,
+    keys: Mutex<HashMap<Box<str>, KeyAnswers, RandomState>>,
     /// The number of class numbers that are kept.
     numbers: AtomicUsize,
     /// The number of parts of values that are kept.
@@ -36,8 +36,8 @@ pub(in crate::fleet) struct SharedAnswers {
 
 /// The answers for a key.
 #[derive(Default)]
-struct OfKey {
-    asked: usize,
+struct KeyAnswers {
+    lookups: usize,
     kinds: Vec<Arc<AnswerClasses>>,
 }
 
@@ -60,10 +60,10 @@ impl SharedAnswers {
                 return Some(answer);
             }
         }
-        let (answer, own) = dependencies.of_part(find);
-        let is_whole = |own: &DependencySet| !own.keys().any(|own| matches!(own, Dependency::Hole(_)));
-        if let Some(answer) = answer.filter(|_| dependencies.is_recording() && is_whole(&own)) {
-            self.keep(key, (revision, node), answer, own);
+        let (answer, own_dependencies) = dependencies.record_part(find);
+        let is_whole = |set: &DependencySet| !set.keys().any(|dependency| matches!(dependency, Dependency::Hole(_)));
+        if let Some(answer) = answer.filter(|_| dependencies.is_recording() && is_whole(&own_dependencies)) {
+            self.keep(key, (revision, node), answer, own_dependencies);
         }
         None
     }
@@ -72,20 +72,26 @@ impl SharedAnswers {
     fn kinds(&self, key: &str) -> Option<Vec<Arc<AnswerClasses>>> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(of_key) = keys.get_mut(key) else {
-            keys.insert(key.into(), OfKey::default());
+            keys.insert(key.into(), KeyAnswers::default());
             return None;
         };
-        of_key.asked += 1;
-        (of_key.asked > ASKED_BEFORE).then(|| of_key.kinds.clone())
+        of_key.lookups += 1;
+        (of_key.lookups > LOOKUPS_BEFORE_KEEPING).then(|| of_key.kinds.clone())
     }
 
-    fn keep(&self, key: &str, (revision, node): (&Revision, NodeId), answer: SharedAnswer, own: DependencySet) {
-        let count = answer.value.as_ref().map_or(1, parts);
+    fn keep(
+        &self,
+        key: &str,
+        (revision, node): (&Revision, NodeId),
+        answer: SharedAnswer,
+        own_dependencies: DependencySet,
+    ) {
+        let count = answer.value.as_ref().map_or(1, count_parts);
         if self.parts.fetch_add(count, Ordering::Relaxed) > MOST_PARTS {
             return;
         }
         let known = self.kinds(key).unwrap_or_default();
-        if let Some(classes) = known.iter().find(|classes| classes.has(&own)) {
+        if let Some(classes) = known.iter().find(|classes| classes.has(&own_dependencies)) {
             return classes.keep(node, answer);
         }
         let count = revision.fleet.len();
@@ -93,20 +99,20 @@ impl SharedAnswers {
             return;
         }
         let mut sets = vec![revision.fleet.all()];
-        for (dependency, levels) in &own {
+        for (dependency, levels) in &own_dependencies {
             sets = sets.iter().flat_map(|nodes| revision.split(dependency, 0..*levels, nodes)).collect();
         }
-        let classes = AnswerClasses::new(own, Partition::of_classes(count, sets));
+        let classes = AnswerClasses::new(own_dependencies, Partition::of_classes(count, sets));
         classes.keep(node, answer);
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.entry(key.into()).or_default().kinds.push(Arc::new(classes));
     }
 }
 
-fn parts(value: &Value) -> usize {
+fn count_parts(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
-        Value::Hash(hash) => 1 + hash.values().map(|value| 1 + parts(value)).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count_parts).sum::<usize>(),
+        Value::Hash(hash) => 1 + hash.values().map(|value| 1 + count_parts(value)).sum::<usize>(),
         _ => 1,
     }
 }

@@ -29,8 +29,8 @@ pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet)
     }
     let mut found = NodeSet::new();
     for (at, text) in texts.iter().enumerate() {
-        let others = texts[at + 1..].iter().copied().map(Other::Text);
-        for other in others.chain(constants.iter().map(|text| Other::Constant(text))) {
+        let others = texts[at + 1..].iter().copied().map(OtherText::Text);
+        for other in others.chain(constants.iter().map(|text| OtherText::Constant(text))) {
             if !other.surely_differs(text) {
                 nodes.iter().filter(|node| other.is_equal_on(text, *node)).for_each(|node| found.insert(node));
             }
@@ -40,20 +40,20 @@ pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet)
 }
 
 /// A text to compare with that of a template.
-enum Other<'a> {
+enum OtherText<'a> {
     Text(&'a [TextPart]),
     Constant(&'a str),
 }
 
-impl Other<'_> {
+impl OtherText<'_> {
     /// Returns true if the texts differ whatever the variables are.
     fn surely_differs(&self, text: &[TextPart]) -> bool {
         match self {
-            Other::Text(other) => {
-                let ahead = text.iter().zip(*other).take_while(|(a, b)| a == b).count();
-                let (text, other) = (&text[ahead..], &other[ahead..]);
-                let behind = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-                match (&text[..text.len() - behind], &other[..other.len() - behind]) {
+            OtherText::Text(other) => {
+                let common_prefix = text.iter().zip(*other).take_while(|(a, b)| a == b).count();
+                let (text, other) = (&text[common_prefix..], &other[common_prefix..]);
+                let common_suffix = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+                match (&text[..text.len() - common_suffix], &other[..other.len() - common_suffix]) {
                     ([], rest) | (rest, []) => rest.iter().any(|part| matches!(part, TextPart::Literal(_))),
                     ([TextPart::Literal(a)], [TextPart::Literal(b)]) => a != b,
                     ([TextPart::Literal(a), ..], [TextPart::Literal(b), ..]) => {
@@ -62,7 +62,7 @@ impl Other<'_> {
                     _ => false,
                 }
             }
-            Other::Constant(constant) => {
+            OtherText::Constant(constant) => {
                 let starts =
                     |part: &TextPart| matches!(part, TextPart::Literal(text) if !constant.starts_with(&**text));
                 let ends = |part: &TextPart| matches!(part, TextPart::Literal(text) if !constant.ends_with(&**text));
@@ -74,14 +74,14 @@ impl Other<'_> {
     fn is_equal_on(&self, text: &[TextPart], node: NodeId) -> bool {
         let bytes = |parts: &'_ [TextPart]| parts.iter().map(|part| part_on(part, node).len()).sum::<usize>();
         match self {
-            Other::Text(other) => {
+            OtherText::Text(other) => {
                 bytes(text) == bytes(other)
                     && text
                         .iter()
                         .flat_map(|part| part_on(part, node).bytes())
                         .eq(other.iter().flat_map(|part| part_on(part, node).bytes()))
             }
-            Other::Constant(constant) => {
+            OtherText::Constant(constant) => {
                 bytes(text) == constant.len()
                     && text.iter().flat_map(|part| part_on(part, node).bytes()).eq(constant.bytes())
             }
