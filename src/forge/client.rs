@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value as Json, json};
 
 use super::error::ForgeError;
-use super::http::{Http, Project, encoded, first, text, unexpected};
+use super::http::{Http, Project, encoded, text, truncated, unexpected};
 use super::{Api, Check, Comment, Conclusion, Forge, Pending, Request};
 use crate::delivery::Private;
 
@@ -63,7 +63,10 @@ impl Client {
         let found = self.project.http.list(&format!("{}{list}", self.project.path), self.api.may_read).await?;
         // Some forges list all requests, whatever they are asked.
         let is_from = |request: &Request| {
-            request.from.as_ref().is_some_and(|(of, name)| of.eq_ignore_ascii_case(owner) && name == branch)
+            request
+                .from
+                .as_ref()
+                .is_some_and(|(fork_owner, name)| fork_owner.eq_ignore_ascii_case(owner) && name == branch)
         };
         Ok(found.iter().filter_map(|request| self.forge.request(request)).filter(is_from).collect())
     }
@@ -129,7 +132,7 @@ impl Client {
     pub async fn set_status(&self, check: &Check<'_>) -> Result<(), ForgeError> {
         let status = &self.api.status;
         let state = if check.conclusion == Conclusion::Failure { status.failure } else { "success" };
-        let title = first(check.title, status.most);
+        let title = truncated(check.title, status.most);
         let mut body = json!({ "state": state, (status.name): check.name, "description": title });
         if let Some(url) = check.url {
             body["target_url"] = url.into();

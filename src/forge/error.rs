@@ -17,14 +17,14 @@ pub enum ForgeError {
         reason: String,
     },
     /// The forge answered, but refused the request.
-    #[error("{call}: the forge answers {status}{}{}", behind(": ", said), behind("; ", advice))]
+    #[error("{call}: the forge answers {status}{}{}", separated(": ", message), separated("; ", advice))]
     Refused {
         /// The method and the address.
         call: String,
         /// The status.
         status: u16,
         /// Its message, in one line.
-        said: String,
+        message: String,
         /// The advice for whoever set this up; empty if there is none.
         advice: String,
         /// The wait that it asks for, if the same request may succeed later.
@@ -62,6 +62,6 @@ impl ForgeError {
 }
 
 /// Returns `separator` and `text`, or nothing if the text is empty.
-fn behind(separator: &str, text: &str) -> String {
+fn separated(separator: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{separator}{text}") }
 }

@@ -7,7 +7,7 @@ use super::webhook::{Proof, RequestEvent, Webhooks};
 use super::{Api, Constants, Forge, ForgeError, Request, github};
 
 /// The end of the address of an API.
-const PLACE: &str = "/api/v1";
+const API_PATH: &str = "/api/v1";
 
 static CONSTANTS: Constants = Constants {
     name: "gitea",
@@ -21,7 +21,7 @@ static CONSTANTS: Constants = Constants {
     jobs: Jobs { runners: &["GITEA_ACTIONS", "FORGEJO_ACTIONS"], depth: None, ..actions::JOBS },
     api: Some(Api {
         public: None,
-        place: PLACE,
+        place: API_PATH,
         auth: ("authorization", "token "),
         headers: &[],
         tokens: &["HIERAD_GITEA_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN", "GITHUB_TOKEN"],
@@ -47,7 +47,7 @@ impl Forge for Gitea {
 
     /// Recognises old versions by the address of the API: they only have the variables of GitHub.
     fn is_job(&self, variable: Variable<'_>) -> bool {
-        let has_api = || variable("GITHUB_API_URL").is_some_and(|api| api.trim_end_matches('/').ends_with(PLACE));
+        let has_api = || variable("GITHUB_API_URL").is_some_and(|api| api.trim_end_matches('/').ends_with(API_PATH));
         let is_set = |name: &&str| variable(name).is_some();
         CONSTANTS.jobs.runners.iter().any(is_set) || is_set(&"GITHUB_ACTIONS") && has_api()
     }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::ci::{Ci, Read, Variable, actions};
 use super::error::ForgeError;
-use super::http::{Project, encoded, first, text, unexpected};
+use super::http::{Project, encoded, text, truncated, unexpected};
 use super::webhook::{Proof, RequestEvent, Webhooks};
 use super::{Api, Check, Conclusion, Constants, Forge, Pending, Request, Status};
 use crate::diagnostic::Severity;
@@ -91,9 +91,9 @@ impl Forge for GitHub {
             let answer = project.http.change(&Method::POST, &graphql(project), MAY_COMMENT, Some(&body)).await?;
             if let Some(error) = answer.pointer("/errors/0") {
                 let (call, advice) = ("POST graphql".to_owned(), MAY_COMMENT.to_owned());
-                let said =
+                let message =
                     crate::delivery::one_line(text(error, "message").as_deref().unwrap_or("it failed").as_bytes());
-                return Err(ForgeError::Refused { call, status: 403, said, advice, retry: None });
+                return Err(ForgeError::Refused { call, status: 403, message, advice, retry: None });
             }
             Ok(answer.pointer("/data/viewer/login").and_then(Json::as_str).map(str::to_owned))
         }))
@@ -135,7 +135,7 @@ pub(super) fn news(
 }
 
 /// The maximum number of annotations in one HTTP request, and in a check.
-const PER_REQUEST: usize = 50;
+const ANNOTATIONS_PER_REQUEST: usize = 50;
 const MAX_ANNOTATIONS: usize = 500;
 
 /// The maximum length of a title, of a summary and of a message, in characters.
@@ -145,11 +145,11 @@ const MAX_MESSAGE: usize = 16_000;
 
 /// Returns the address of GraphQL, which is next to the API unless a job gives another.
 fn graphql(project: &Project) -> String {
-    let beside = || {
+    let beside_api = || {
         let api = project.api.trim_end_matches('/');
         format!("{}/graphql", api.strip_suffix("/v3").unwrap_or(api))
     };
-    project.graphql.clone().unwrap_or_else(beside)
+    project.graphql.clone().unwrap_or_else(beside_api)
 }
 
 /// Reads a pull request. Gitea's has the same form.
@@ -179,8 +179,8 @@ fn annotation(annotation: &Annotation) -> Json {
         "start_line": first_line,
         "end_line": last_line,
         "annotation_level": level,
-        "title": first(&annotation.title, MAX_TITLE),
-        "message": first(&annotation.message, MAX_MESSAGE),
+        "title": truncated(&annotation.title, MAX_TITLE),
+        "message": truncated(&annotation.message, MAX_MESSAGE),
     })
 }
 
@@ -208,11 +208,11 @@ async fn try_check(project: &Project, check: &Check<'_>, all: &[Json]) -> Result
             }
             let (id, mut done) = match known {
                 Some(run) => run,
-                None => (create_run(project, check, all).await?, all.len().min(PER_REQUEST)),
+                None => (create_run(project, check, all).await?, all.len().min(ANNOTATIONS_PER_REQUEST)),
             };
             known = Some((id, done));
             while done < all.len() {
-                let next = all.len().min(done + PER_REQUEST);
+                let next = all.len().min(done + ANNOTATIONS_PER_REQUEST);
                 update_run(project, check, id, &all[done..next], next == all.len()).await?;
                 done = next;
                 known = Some((id, done));
@@ -233,8 +233,8 @@ async fn find_run(project: &Project, check: &Check<'_>) -> Result<Option<(u64, u
     let path = format!("{}/commits/{head}/check-runs?check_name={name}&filter=all&per_page=100", project.path);
     let found = project.http.get(&path, MAY_CHECK).await?;
     let runs = found.get("check_runs").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-    let own = runs.iter().find(|run| text(run, "external_id").as_deref() == Some(check.run));
-    Ok(own.and_then(|run| {
+    let own_run = runs.iter().find(|run| text(run, "external_id").as_deref() == Some(check.run));
+    Ok(own_run.and_then(|run| {
         let count = run.pointer("/output/annotations_count").and_then(Json::as_u64).unwrap_or_default();
         Some((run.get("id")?.as_u64()?, usize::try_from(count).ok()?))
     }))
@@ -242,8 +242,8 @@ async fn find_run(project: &Project, check: &Check<'_>) -> Result<Option<(u64, u
 
 fn output(check: &Check<'_>, annotations: &[Json]) -> Json {
     json!({
-        "title": first(check.title, MAX_TITLE),
-        "summary": first(check.summary, MAX_SUMMARY),
+        "title": truncated(check.title, MAX_TITLE),
+        "summary": truncated(check.summary, MAX_SUMMARY),
         "annotations": annotations,
     })
 }
@@ -265,7 +265,7 @@ fn complete(mut body: Json, check: &Check<'_>, is_last: bool) -> Json {
 }
 
 async fn create_run(project: &Project, check: &Check<'_>, all: &[Json]) -> Result<u64, ForgeError> {
-    let batch = &all[..all.len().min(PER_REQUEST)];
+    let batch = &all[..all.len().min(ANNOTATIONS_PER_REQUEST)];
     let mut body = json!({
         "name": check.name,
         "head_sha": check.head,
@@ -277,8 +277,8 @@ async fn create_run(project: &Project, check: &Check<'_>, all: &[Json]) -> Resul
     }
     let body = complete(body, check, batch.len() == all.len());
     let path = format!("{}/check-runs", project.path);
-    let made = project.http.change(&Method::POST, &path, MAY_CHECK, Some(&body)).await?;
-    made.get("id").and_then(Json::as_u64).ok_or_else(|| unexpected(format!("POST {path}"), "it has no id"))
+    let created = project.http.change(&Method::POST, &path, MAY_CHECK, Some(&body)).await?;
+    created.get("id").and_then(Json::as_u64).ok_or_else(|| unexpected(format!("POST {path}"), "it has no id"))
 }
 
 async fn update_run(

@@ -11,13 +11,13 @@ use super::error::ForgeError;
 use crate::delivery::{Private, describe, one_line};
 
 /// The time limit for an answer.
-const LIMIT: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum size, in bytes, of an answer and of a page of a list.
 const MAX_BODY: usize = 32 << 20;
 
 /// The maximum number of characters of an answer that an error quotes.
-const MAX_TOLD: usize = 300;
+const MAX_QUOTED: usize = 300;
 
 /// The maximum number of pages of a list.
 const MAX_PAGES: usize = 100;
@@ -93,7 +93,7 @@ impl Http {
                 attempt.stop()
             }
         });
-        let client = Client::builder().timeout(LIMIT).redirect(policy).default_headers(sent).build();
+        let client = Client::builder().timeout(ANSWER_TIMEOUT).redirect(policy).default_headers(sent).build();
         let failed = |error: reqwest::Error| ForgeError::Options(describe(&error.without_url()));
         Ok(Http { client: client.map_err(failed)?, base, token })
     }
@@ -114,7 +114,7 @@ impl Http {
                 return Err(ForgeError::Unexpected { call, reason: "it is no list".to_owned() });
             };
             all.extend(items);
-            next = next_page(&headers).filter(|url| self.is_here(url));
+            next = next_page(&headers).filter(|url| self.is_same_server(url));
         }
         Ok(all)
     }
@@ -143,13 +143,13 @@ impl Http {
         Ok(self.send(Call { method, path, need }, body).await?.0)
     }
 
-    fn is_here(&self, url: &str) -> bool {
+    fn is_same_server(&self, url: &str) -> bool {
         Url::parse(url).is_ok_and(|url| url.origin() == self.base.origin())
     }
 
     async fn send(&self, call: Call<'_>, body: Option<&Json>) -> Result<(Json, HeaderMap), ForgeError> {
         let name = format!("{} {}", call.method, call.path);
-        let url = self.base.join(call.path).ok().filter(|url| self.is_here(url.as_str()));
+        let url = self.base.join(call.path).ok().filter(|url| self.is_same_server(url.as_str()));
         let url = url.ok_or_else(|| ForgeError::Options(format!("{name}: this is no address of the forge")))?;
         let mut request = self.client.request(call.method.clone(), url);
         if let Some(body) = body {
@@ -161,7 +161,7 @@ impl Http {
         };
         let response = request.send().await.map_err(unreachable)?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let text = read(response).await.map_err(unreachable)?;
+        let text = read_body(response).await.map_err(unreachable)?;
         if !status.is_success() {
             return Err(self.refusal(&name, status, &headers, &text, call.need));
         }
@@ -174,10 +174,10 @@ impl Http {
     }
 
     fn refusal(&self, call: &str, status: StatusCode, headers: &HeaderMap, body: &[u8], need: &str) -> ForgeError {
-        let said = serde_json::from_slice(body).map_or_else(|_| one_line(body), |body| message(&body));
-        let said: String = self.without_token(&said).chars().take(MAX_TOLD).collect();
+        let message = serde_json::from_slice(body).map_or_else(|_| one_line(body), |body| message(&body));
+        let message: String = self.without_token(&message).chars().take(MAX_QUOTED).collect();
         let now = SystemTime::now();
-        let retry = match wait(status, headers, &said, now) {
+        let retry = match wait(status, headers, &message, now) {
             Some(wait) if wait > MAX_WAIT => None,
             wait => wait,
         };
@@ -192,7 +192,7 @@ impl Http {
             403 | 404 => need.to_owned(),
             _ => String::new(),
         };
-        ForgeError::Refused { call: call.to_owned(), status: status.as_u16(), said, advice, retry }
+        ForgeError::Refused { call: call.to_owned(), status: status.as_u16(), message, advice, retry }
     }
 
     fn without_token(&self, text: &str) -> String {
@@ -226,7 +226,7 @@ pub(super) fn unexpected(call: String, reason: &str) -> ForgeError {
 }
 
 /// Returns the first characters of a text.
-pub(super) fn first(text: &str, most: usize) -> String {
+pub(super) fn truncated(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -242,7 +242,7 @@ pub(super) fn encoded(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-async fn read(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
+async fn read_body(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while body.len() < MAX_BODY
         && let Some(chunk) = response.chunk().await?
@@ -262,21 +262,23 @@ fn message(body: &Json) -> String {
 }
 
 /// Returns the wait after which a request that was refused may succeed, or `None` if it never will.
-fn wait(status: StatusCode, headers: &HeaderMap, said: &str, now: SystemTime) -> Option<Duration> {
+fn wait(status: StatusCode, headers: &HeaderMap, message: &str, now: SystemTime) -> Option<Duration> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |name: &str| header(name).and_then(|text| text.parse::<u64>().ok());
     let until = |moment: SystemTime| moment.duration_since(now).unwrap_or_default();
     let date = |text| httpdate::parse_http_date(text).ok().map(until);
-    let asked = header(RETRY_AFTER.as_str());
-    let asked = asked.and_then(|text| text.parse().ok().map(Duration::from_secs).or_else(|| date(text)));
+    let retry_after = header(RETRY_AFTER.as_str());
+    let retry_after = retry_after.and_then(|text| text.parse().ok().map(Duration::from_secs).or_else(|| date(text)));
     let is_used_up = number("x-ratelimit-remaining") == Some(0);
     let reset = number("x-ratelimit-reset").or_else(|| number("ratelimit-reset"));
     let reset = reset.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))).map(until);
     match status.as_u16() {
-        429 => Some(asked.or(reset).unwrap_or(DEFAULT_WAIT)),
-        403 if is_used_up => Some(asked.or(reset).unwrap_or(DEFAULT_WAIT)),
-        403 if asked.is_some() || said.to_lowercase().contains("rate limit") => Some(asked.unwrap_or(DEFAULT_WAIT)),
-        500 | 502..=504 => Some(asked.unwrap_or_default()),
+        429 => Some(retry_after.or(reset).unwrap_or(DEFAULT_WAIT)),
+        403 if is_used_up => Some(retry_after.or(reset).unwrap_or(DEFAULT_WAIT)),
+        403 if retry_after.is_some() || message.to_lowercase().contains("rate limit") => {
+            Some(retry_after.unwrap_or(DEFAULT_WAIT))
+        }
+        500 | 502..=504 => Some(retry_after.unwrap_or_default()),
         _ => None,
     }
 }
@@ -299,7 +301,7 @@ mod tests {
     #[test]
     fn limits_of_rates_are_waited_for() {
         let now = UNIX_EPOCH + Duration::from_secs(1_000);
-        for (status, sent, said, expected) in [
+        for (status, sent, message, expected) in [
             (429, headers(&[("retry-after", "7")]), "", Some(7)),
             (429, headers(&[]), "", Some(60)),
             (403, headers(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1030")]), "", Some(30)),
@@ -310,8 +312,8 @@ mod tests {
             (422, headers(&[]), "", None),
             (404, headers(&[]), "", None),
         ] {
-            let wait = wait(StatusCode::from_u16(status).unwrap(), &sent, said, now);
-            assert_eq!(wait, expected.map(Duration::from_secs), "{status} {said}");
+            let wait = wait(StatusCode::from_u16(status).unwrap(), &sent, message, now);
+            assert_eq!(wait, expected.map(Duration::from_secs), "{status} {message}");
         }
     }
 

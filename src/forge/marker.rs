@@ -75,7 +75,7 @@ impl Marker {
     }
 
     /// Returns a body that begins with the marker.
-    pub(super) fn before(&self, text: &str) -> String {
+    pub(super) fn prepended_to(&self, text: &str) -> String {
         format!("{self}\n{text}")
     }
 }
@@ -88,9 +88,9 @@ mod tests {
     fn a_marker_is_read_as_it_was_written() {
         let id = Id::new("site-a.b_c").unwrap();
         let marker = Marker { id, head: "a".repeat(40), run: Run(17, 2) };
-        assert_eq!(Marker::read(&marker.before("# text")), Some(marker.clone()));
+        assert_eq!(Marker::read(&marker.prepended_to("# text")), Some(marker.clone()));
         // GitHub stores lines as browsers send them.
-        assert_eq!(Marker::read(&marker.before("text").replace('\n', "\r\n")), Some(marker));
+        assert_eq!(Marker::read(&marker.prepended_to("text").replace('\n', "\r\n")), Some(marker));
         for other in
             ["", "text", "text\n<!-- hierad-review: a head=b run=1.1 -->", "<!-- hierad-review: a b", "<!-- x -->"]
         {

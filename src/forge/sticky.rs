@@ -81,22 +81,22 @@ impl Sticky<'_> {
     }
 
     async fn attempt(&self, wanted: DesiredComment<'_>, own_name: &str) -> Result<Posted, ForgeError> {
-        let own = self.own(own_name).await?;
+        let own_comments = self.own_comments(own_name).await?;
         let request = self.client.request(self.number).await?;
         if !request.is_open {
             return Ok(Posted::Closed);
         }
         let is_later = |own: &OwnComment| own.marker.head == self.head && own.marker.run > self.run;
-        if request.head != self.head || own.iter().any(is_later) {
+        if request.head != self.head || own_comments.iter().any(is_later) {
             return Ok(Posted::Superseded);
         }
         let text = match wanted {
             DesiredComment::Comment(text, _) => Some(text),
-            DesiredComment::IfThere(text) => (!own.is_empty()).then_some(text),
+            DesiredComment::IfThere(text) => (!own_comments.is_empty()).then_some(text),
         };
         let Some(text) = text else { return Ok(Posted::None) };
-        let body = self.marker().before(text);
-        match own.first() {
+        let body = self.marker().prepended_to(text);
+        match own_comments.first() {
             Some(own) if is_same(&own.comment.body, &body) => {}
             Some(own) => match self.client.update_comment(self.number, own.comment.id, &body).await {
                 // Somebody else has deleted it meanwhile.
@@ -114,24 +114,25 @@ impl Sticky<'_> {
     }
 
     /// Returns our comments of this configuration, the oldest first.
-    async fn own(&self, own_name: &str) -> Result<Vec<OwnComment>, ForgeError> {
+    async fn own_comments(&self, own_name: &str) -> Result<Vec<OwnComment>, ForgeError> {
         let comments = self.client.comments(self.number).await?;
-        let own = comments.into_iter().filter(|comment| comment.author == own_name);
-        let own = own.filter_map(|comment| Some(OwnComment { marker: Marker::read(&comment.body)?, comment }));
-        Ok(own.filter(|own| own.marker.id == *self.id).collect())
+        let own_comments = comments.into_iter().filter(|comment| comment.author == own_name);
+        let own_comments =
+            own_comments.filter_map(|comment| Some(OwnComment { marker: Marker::read(&comment.body)?, comment }));
+        Ok(own_comments.filter(|own| own.marker.id == *self.id).collect())
     }
 
     /// Keeps one comment if there are several: the latest run for the request's last commit wins.
     async fn reconcile(&self, own_name: &str) -> Result<(), ForgeError> {
-        let own = self.own(own_name).await?;
-        let Some(oldest) = own.first().filter(|_| own.len() > 1) else { return Ok(()) };
+        let own_comments = self.own_comments(own_name).await?;
+        let Some(oldest) = own_comments.first().filter(|_| own_comments.len() > 1) else { return Ok(()) };
         let head = self.client.request(self.number).await?.head;
         let rank = |own: &&OwnComment| (own.marker.head == head, own.marker.run, std::cmp::Reverse(own.comment.id));
-        let Some(winner) = own.iter().max_by_key(rank) else { return Ok(()) };
+        let Some(winner) = own_comments.iter().max_by_key(rank) else { return Ok(()) };
         if oldest.comment.id != winner.comment.id && !is_same(&oldest.comment.body, &winner.comment.body) {
             self.client.update_comment(self.number, oldest.comment.id, &winner.comment.body).await?;
         }
-        for other in &own[1..] {
+        for other in &own_comments[1..] {
             self.client.delete_comment(self.number, other.comment.id).await?;
         }
         Ok(())

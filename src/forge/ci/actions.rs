@@ -8,7 +8,7 @@ use super::{Ci, Jobs, NO_COMMIT, Read, Variable};
 use crate::forge::{Forge, ForgeError, Run};
 
 /// The events whose commits are in the repository itself. Others may belong to a request, such as comments on it.
-const OWN: [&str; 6] = ["push", "create", "release", "schedule", "workflow_dispatch", "repository_dispatch"];
+const OWN_EVENTS: [&str; 6] = ["push", "create", "release", "schedule", "workflow_dispatch", "repository_dispatch"];
 
 /// The jobs of GitHub.
 pub(in crate::forge) const JOBS: Jobs = Jobs {
@@ -43,7 +43,7 @@ pub(in crate::forge) fn read(
         url: page.as_ref().zip(run_id).map(|(page, run)| format!("{page}/actions/runs/{run}")),
         page,
         has_commands: true,
-        is_own: OWN.contains(&&*event_name),
+        is_own: OWN_EVENTS.contains(&&*event_name),
         ..Ci::default()
     };
     let Some(path) = variable("GITHUB_EVENT_PATH") else { return Ok(ci) };

@@ -3,24 +3,24 @@
 
 use super::{Jobs, Variable, jobs};
 
-const HEADS: &str = "refs/heads/";
+const BRANCH_PREFIX: &str = "refs/heads/";
 
 /// Returns the name of the branch that the job is about, or `None` if no variable names one. Whoever proposes a
 /// change chooses the name of its branch: it is data, and trust must not depend on it.
 pub fn branch(variable: Variable<'_>) -> Option<String> {
-    let values = |of: fn(&Jobs) -> &[&str]| jobs().flat_map(of).filter_map(|name| variable(name));
-    let plain = |name: String| name.strip_prefix(HEADS).map_or(name.clone(), str::to_owned);
-    if let Some(name) = values(|of| of.request_branch).next() {
+    let values = |names_of: fn(&Jobs) -> &[&str]| jobs().flat_map(names_of).filter_map(|name| variable(name));
+    let plain = |name: String| name.strip_prefix(BRANCH_PREFIX).map_or(name.clone(), str::to_owned);
+    if let Some(name) = values(|jobs| jobs.request_branch).next() {
         return Some(plain(name));
     }
-    if values(|of| of.no_branch).next().is_some() {
+    if values(|jobs| jobs.no_branch).next().is_some() {
         return None;
     }
     // A request's `17/merge` belongs to a reference that is not a branch.
-    if let Some(reference) = values(|of| of.reference).next() {
-        return reference.strip_prefix(HEADS).map(str::to_owned);
+    if let Some(reference) = values(|jobs| jobs.reference).next() {
+        return reference.strip_prefix(BRANCH_PREFIX).map(str::to_owned);
     }
-    values(|of| of.branch).next()
+    values(|jobs| jobs.branch).next()
 }
 
 #[cfg(test)]

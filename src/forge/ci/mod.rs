@@ -102,7 +102,7 @@ impl Jobs {
 
 /// The jobs of CI servers that belong to no forge: Jenkins, Azure Pipelines, `TeamCity`, and those that are only
 /// known to be CI servers.
-static OTHERS: [Jobs; 4] = [
+static OTHER_SERVERS: [Jobs; 4] = [
     jenkins::JOBS,
     Jobs {
         runners: &["TF_BUILD"],
@@ -117,7 +117,7 @@ static OTHERS: [Jobs; 4] = [
 
 /// Returns the jobs of all CI servers.
 fn jobs() -> impl Iterator<Item = &'static Jobs> {
-    ALL.iter().map(|forge| &forge.constants().jobs).chain(&OTHERS)
+    ALL.iter().map(|forge| &forge.constants().jobs).chain(&OTHER_SERVERS)
 }
 
 impl Ci {
@@ -128,7 +128,7 @@ impl Ci {
         Ok(match ALL.into_iter().rev().find(|forge| forge.is_job(variable)) {
             Some(forge) => forge.ci(variable, read)?,
             None if jenkins::JOBS.has(variable) => jenkins::read(variable),
-            None => Ci { is_own: !OTHERS.iter().any(|jobs| jobs.has(variable)), ..Ci::default() },
+            None => Ci { is_own: !OTHER_SERVERS.iter().any(|jobs| jobs.has(variable)), ..Ci::default() },
         })
     }
 
@@ -259,8 +259,8 @@ mod tests {
             ("a later build", jenkins("GIT_PREVIOUS_COMMIT", &known), None, Some(&*known), None),
             ("Bitbucket", detect(&[("BITBUCKET_BUILD_NUMBER", "1")], ""), None, None, None),
         ] {
-            let told = (ci.base_branch.as_deref(), ci.base.as_deref(), ci.default_branch.as_deref());
-            assert_eq!(told, (branch, base, default), "{name}");
+            let bases = (ci.base_branch.as_deref(), ci.base.as_deref(), ci.default_branch.as_deref());
+            assert_eq!(bases, (branch, base, default), "{name}");
         }
         assert_eq!(github("merge_group", queue).head.as_deref(), Some("3"));
     }
