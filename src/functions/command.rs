@@ -28,10 +28,10 @@ const MAX_ANSWER: u64 = 16 << 20;
 const MAX_FAILURES: u32 = 3;
 
 /// The time for a command to end after its input has ended.
-const FAREWELL: Duration = Duration::from_millis(200);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The number of requests that are sent at a time.
-const AT_A_TIME: usize = 256;
+const REQUESTS_PER_BATCH: usize = 256;
 
 /// The line of an answer, or the reason why there is none.
 type Line = Result<Vec<u8>, String>;
@@ -52,7 +52,7 @@ pub struct BackendCommand {
 struct State {
     running: Option<Running>,
     answers: HashMap<String, Result<Answer, String>>,
-    asked: u64,
+    last_id: u64,
     failures: u32,
 }
 
@@ -77,24 +77,24 @@ impl BackendCommand {
         let mut answers = Vec::new();
         while answers.len() < requests.len() {
             let rest = &requests[answers.len()..];
-            self.fresh(&mut state, &rest[..rest.len().min(AT_A_TIME)], &mut answers);
+            self.ask_batch(&mut state, &rest[..rest.len().min(REQUESTS_PER_BATCH)], &mut answers);
         }
         answers
     }
 
     /// Sends `requests`, and adds the answers up to the first invalid one.
-    fn fresh(&self, state: &mut State, requests: &[String], answers: &mut Vec<Result<Answer, String>>) {
+    fn ask_batch(&self, state: &mut State, requests: &[String], answers: &mut Vec<Result<Answer, String>>) {
         if state.failures >= MAX_FAILURES {
             let text = format!("failed {MAX_FAILURES} times in a row and is not asked any more");
             answers.extend(requests.iter().map(|_| Err(text.clone())));
             return;
         }
-        let first = state.asked + 1;
+        let first = state.last_id + 1;
         let mut limit = self.limit + if state.running.is_none() { self.start } else { Duration::ZERO };
         let sent = self.send(state, requests);
         for id in (first..).take(requests.len()) {
             let line = sent.clone().and_then(|()| state.receive(limit));
-            match line.and_then(|line| read(&line, id)) {
+            match line.and_then(|line| parse_answer(&line, id)) {
                 Ok(answer) => answers.push(answer),
                 Err(text) => {
                     answers.push(Err(text));
@@ -115,8 +115,8 @@ impl BackendCommand {
             none => none.insert(self.start()?),
         };
         let mut line = |request: &String| {
-            state.asked += 1;
-            format!("{{\"id\":{},{}\n", state.asked, request.strip_prefix('{').unwrap_or(request))
+            state.last_id += 1;
+            format!("{{\"id\":{},{}\n", state.last_id, request.strip_prefix('{').unwrap_or(request))
         };
         let lines = requests.iter().map(&mut line).collect::<String>();
         running.requests.as_ref().and_then(|queue| queue.send(lines).ok()).ok_or_else(ended)
@@ -168,7 +168,7 @@ impl CommandBackend for BackendCommand {
             return answer.clone();
         }
         let mut answers = Vec::new();
-        self.fresh(&mut state, &[request.to_owned()], &mut answers);
+        self.ask_batch(&mut state, &[request.to_owned()], &mut answers);
         let answer = answers.pop().unwrap_or_else(|| Err(ended()));
         state.answers.insert(request.to_owned(), answer.clone());
         answer
@@ -191,7 +191,7 @@ struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.requests = None; // which ends its input
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + EXIT_TIMEOUT;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(2));
         }
@@ -216,7 +216,7 @@ fn write(mut input: ChildStdin, requests: &Receiver<String>) {
 fn receive(output: ChildStdout, answers: &Sender<Line>) {
     let mut output = BufReader::new(output);
     loop {
-        let answer = line(&mut output).map_err(|error| format!("broke off: {error}")).and_then(|line| line);
+        let answer = read_line(&mut output).map_err(|error| format!("broke off: {error}")).and_then(|line| line);
         let ends = answer.is_err();
         if answers.send(answer).is_err() || ends {
             return;
@@ -225,7 +225,7 @@ fn receive(output: ChildStdout, answers: &Sender<Line>) {
 }
 
 /// Reads one line; the last one may lack its newline.
-fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Line> {
+fn read_line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Line> {
     let mut line = Vec::new();
     output.by_ref().take(MAX_ANSWER).read_until(b'\n', &mut line)?;
     Ok(match line.last() {
@@ -238,33 +238,33 @@ fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Line> {
 }
 
 /// Parses an answer. The outer error means that the answer is malformed.
-fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
+fn parse_answer(line: &[u8], expected_id: u64) -> Result<Result<Answer, String>, String> {
     // The answer may be a secret, so the error does not quote it.
-    let garbage = |why: &str| Err(format!("gave an invalid answer: {why}"));
+    let invalid = |why: &str| Err(format!("gave an invalid answer: {why}"));
     let parsed = json::parse(line);
     let (None, Some(answer)) = (parsed.fault, parsed.value.as_hash()) else {
-        return garbage("it is not a JSON object");
+        return invalid("it is not a JSON object");
     };
     match answer.get("id") {
         None => {}
-        Some(Value::Integer(id)) if u64::try_from(*id) == Ok(asked) => {}
-        Some(_) => return garbage("its id is that of another request"),
+        Some(Value::Integer(id)) if u64::try_from(*id) == Ok(expected_id) => {}
+        Some(_) => return invalid("its id is that of another request"),
     }
     let value = match answer.get("value") {
-        Some(value) if answer.get("rich") == Some(&Value::Boolean(true)) => match rich(value) {
+        Some(value) if answer.get("rich") == Some(&Value::Boolean(true)) => match decode_rich(value) {
             Some(value) => Some(value),
-            None => return garbage("its value is not valid 'rich' data"),
+            None => return invalid("its value is not valid 'rich' data"),
         },
         value => value.cloned(),
     };
     let is_template = match answer.get("interpolate") {
         None | Some(Value::Boolean(false)) => false,
         Some(Value::Boolean(true)) => true,
-        Some(_) => return garbage("its 'interpolate' is neither true nor false"),
+        Some(_) => return invalid("its 'interpolate' is neither true nor false"),
     };
     if let Some(lookup) = answer.get("lookup") {
         return NestedLookup::read(lookup)
-            .map_or_else(|| garbage("its 'lookup' names no key"), |lookup| Ok(Ok(Answer::Lookup(lookup))));
+            .map_or_else(|| invalid("its 'lookup' names no key"), |lookup| Ok(Ok(Answer::Lookup(lookup))));
     }
     match (value, answer.get("not_found"), answer.get("error"), answer.get("failed")) {
         (Some(value), None, None, None) if is_template => Ok(Ok(Answer::Template(value))),
@@ -280,27 +280,27 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
             let place = file.map(|file| Place { path: file.into(), line });
             Ok(Ok(Answer::Failed(Failed { text: text.to_string(), place })))
         }
-        _ => garbage("it needs one of 'value', 'not_found: true', 'failed' and 'error'"),
+        _ => invalid("it needs one of 'value', 'not_found: true', 'failed' and 'error'"),
     }
 }
 
 /// Decodes a value in which hashes represent what JSON cannot express. Returns `None` if one of them is not valid.
-fn rich(value: &Value) -> Option<Value> {
+fn decode_rich(value: &Value) -> Option<Value> {
     let hash = match value {
-        Value::Array(items) => return items.iter().map(rich).collect::<Option<Vec<_>>>().map(Value::array),
+        Value::Array(items) => return items.iter().map(decode_rich).collect::<Option<Vec<_>>>().map(Value::array),
         Value::Hash(hash) => hash,
         other => return Some(other.clone()),
     };
     match hash.get("__hierad").map(|name| name.as_str()) {
         None => {
-            let entries = hash.iter().map(|(key, value)| Some((key.clone(), rich(value)?)));
+            let entries = hash.iter().map(|(key, value)| Some((key.clone(), decode_rich(value)?)));
             entries.collect::<Option<Hash>>().map(Value::hash)
         }
         Some(Some("Symbol")) => Some(Value::Symbol(hash.get("text")?.as_str()?.into())),
         Some(Some("Hash")) => {
             let pairs = hash.get("pairs")?.as_array()?.chunks(2);
             let pairs = pairs.map(|pair| match pair {
-                [key, value] => Some((rich(key)?, rich(value)?)),
+                [key, value] => Some((decode_rich(key)?, decode_rich(value)?)),
                 _ => None,
             });
             pairs.collect::<Option<Hash>>().map(Value::hash)

@@ -37,7 +37,7 @@ const PROGRAM: [(&str, &str); 3] =
 pub const WATCH: &str = include_str!("watch.rb");
 
 /// The time that Puppet may take to start.
-const START: Duration = Duration::from_mins(1);
+const START_LIMIT: Duration = Duration::from_mins(1);
 
 /// A function that the machine's Puppet runs.
 #[derive(Debug)]
@@ -130,8 +130,8 @@ impl PuppetBridge {
     fn request(&self, state: &mut State, call: &Call<'_>) -> Result<BlobId, String> {
         self.code(&mut state.trusted, call)?;
         let id = |folder: Option<&Folder>| folder.map(|folder| folder.id.to_string()).unwrap_or_default();
-        let (key, of) = (json::compact(&call.key), json::compact(&Value::hash(call.fields.clone())));
-        let all = [&*id(call.data), &*id(call.code.map(|code| &code.lib)), &*key, &*of];
+        let (key, fields) = (json::compact(&call.key), json::compact(&Value::hash(call.fields.clone())));
+        let all = [&*id(call.data), &*id(call.code.map(|code| &code.lib)), &*key, &*fields];
         Ok(BlobId::of(all.join("\n").as_bytes()))
     }
 
@@ -160,8 +160,8 @@ impl PuppetBridge {
             let (staged, mentions) = running.stage.request(call, code, basemodulepath)?;
             let mut fields = call.fields.clone();
             fields.extend(staged);
-            let (key, of) = (json::compact(&call.key), json::compact(&Value::hash(fields)));
-            Ok((format!("{{\"key\":{key},\"of\":{of}}}"), mentions))
+            let (key, fields) = (json::compact(&call.key), json::compact(&Value::hash(fields)));
+            Ok((format!("{{\"key\":{key},\"of\":{fields}}}"), mentions))
         };
         let lines: Vec<Line> = calls.iter().map(|call| line(call)).collect();
         let sent: Vec<String> = lines.iter().flatten().map(|(line, _)| line.clone()).collect();
@@ -192,7 +192,7 @@ impl PuppetBridge {
         let arguments = vec!["-W0".into(), "--disable=error_highlight,did_you_mean".into(), program, hierad];
         let folder = if self.folder.as_os_str().is_empty() { PathBuf::from(".") } else { self.folder.clone() };
         let command = BackendCommand::new(ruby.display().to_string(), arguments, folder, self.limit);
-        Ok(Running { command: command.starting_within(START), stage })
+        Ok(Running { command: command.starting_within(START_LIMIT), stage })
     }
 }
 

@@ -125,17 +125,17 @@ fn write_data(tree: &dyn FileTree, folder: &Folder, root: PathBuf) -> Result<Wri
 
 /// Writes the relevant files of a folder of `tree` to `target`, and returns the number of bytes.
 fn write(tree: &dyn FileTree, folder: &Folder, target: &Path) -> Result<usize, String> {
-    let mut chosen = Chosen { tree, folder, entries: 0, size: 0, links: Vec::new() };
-    let staged = stage(tree, &folder.at, target, &mut |path, entry, target| chosen.choose(path, entry, target));
-    let written = staged.and_then(|()| chosen.check_links(target));
+    let mut selection = Selection { tree, folder, entries: 0, size: 0, links: Vec::new() };
+    let staged = stage(tree, &folder.at, target, &mut |path, entry, target| selection.choose(path, entry, target));
+    let written = staged.and_then(|()| selection.check_links(target));
     if written.is_err() {
         _ = fs::remove_dir_all(target);
     }
-    written.map(|()| chosen.size).map_err(|error| failed(&error))
+    written.map(|()| selection.size).map_err(|error| failed(&error))
 }
 
 /// The choice of what is written.
-struct Chosen<'a> {
+struct Selection<'a> {
     tree: &'a dyn FileTree,
     folder: &'a Folder,
     entries: usize,
@@ -144,7 +144,7 @@ struct Chosen<'a> {
     links: Vec<(PathBuf, String)>,
 }
 
-impl Chosen<'_> {
+impl Selection<'_> {
     fn choose(&mut self, path: &str, entry: &Entry, target: &Path) -> Result<Choice, StageError> {
         if let (Some(only), (folder, name)) = (&self.folder.only, path.rsplit_once('/').unwrap_or(("", path)))
             && folder == self.folder.at
@@ -182,7 +182,7 @@ impl Chosen<'_> {
             Target::Absent | Target::Dangling(_) | Target::Loop(_) | Target::Outside(_) => None,
         };
         let inside = at.as_deref().and_then(|at| below(&self.folder.at, at));
-        let Some(inside) = inside.filter(|_| !to.starts_with('/')) else { return Err(self.leaving(path)) };
+        let Some(inside) = inside.filter(|_| !to.starts_with('/')) else { return Err(self.link_refusal(path)) };
         self.links.push((target.to_owned(), inside.trim_start_matches('/').to_owned()));
         Ok(Choice::Entry)
     }
@@ -192,15 +192,15 @@ impl Chosen<'_> {
     fn check_links(&self, target: &Path) -> Result<(), StageError> {
         let refused = |error: io::Error| StageError::Refused(error.to_string());
         let root = target.canonicalize().map_err(refused)?;
-        let leaves =
+        let leads_elsewhere =
             |(link, inside): &&(PathBuf, String)| link.canonicalize().ok() != root.join(inside).canonicalize().ok();
-        match self.links.iter().find(leaves) {
-            Some((link, _)) => Err(self.leaving(&link.strip_prefix(target).unwrap_or(link).display().to_string())),
+        match self.links.iter().find(leads_elsewhere) {
+            Some((link, _)) => Err(self.link_refusal(&link.strip_prefix(target).unwrap_or(link).display().to_string())),
             None => Ok(()),
         }
     }
 
-    fn leaving(&self, path: &str) -> StageError {
+    fn link_refusal(&self, path: &str) -> StageError {
         let folder = &self.folder.path;
         StageError::Refused(format!("{path} is a symbolic link to nothing in {folder}, and the function might read it"))
     }

@@ -9,10 +9,10 @@ use crate::hiera::backend::{Code, Folder};
 use crate::tree::{ContentIds, FileTree, Target, follow};
 
 /// The reference that names the default branch of a clone.
-const DEFAULT: &str = "refs/remotes/origin/HEAD";
+const DEFAULT_BRANCH: &str = "refs/remotes/origin/HEAD";
 
 /// The time for which the name is taken to mean the same revision.
-const FRESH: Duration = Duration::from_secs(5);
+const NAME_LIFETIME: Duration = Duration::from_secs(5);
 
 /// The code of the trusted revision, as it was seen last.
 #[derive(Default)]
@@ -38,19 +38,19 @@ impl fmt::Debug for Trusted {
 }
 
 impl Trusted {
-    /// Refuses the code of a revision unless it is the same in the trusted one, which is called `named`. Returns the
-    /// files of the trusted one, with the folder of the code in them.
+    /// Refuses the code of a revision unless it is the same in the trusted one, which is called `revision_name`.
+    /// Returns the files of the trusted one, with the folder of the code in them.
     pub(super) fn check(
         &mut self,
         repository: &Repository,
-        named: Option<&str>,
+        revision_name: Option<&str>,
         code: &Code,
     ) -> Result<(&dyn FileTree, &Folder), String> {
         let lib = &code.lib;
-        let is_fresh = |seen: &Seen| seen.at.elapsed() < FRESH && seen.lib.0 == lib.path;
+        let is_fresh = |seen: &Seen| seen.at.elapsed() < NAME_LIFETIME && seen.lib.0 == lib.path;
         let seen = match self.seen.take().filter(is_fresh) {
             Some(seen) => seen,
-            None => see(repository, named, &lib.path)?,
+            None => read_trusted(repository, revision_name, &lib.path)?,
         };
         if let Some(was) = self.last.replace(seen.commit).filter(|last| is_rewritten(repository, *last, seen.commit)) {
             let (name, is) = (&seen.name, seen.commit);
@@ -80,8 +80,8 @@ fn is_rewritten(repository: &Repository, was: CommitId, is: CommitId) -> bool {
     was != is && !matches!(repository.is_ancestor(was, is), Ok(true))
 }
 
-fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen, String> {
-    let (name, commit) = resolve(repository, named)?;
+fn read_trusted(repository: &Repository, revision_name: Option<&str>, path: &str) -> Result<Seen, String> {
+    let (name, commit) = resolve(repository, revision_name)?;
     let unreadable = |error: &dyn std::fmt::Display| format!("is not run, as {name} cannot be read: {error}");
     let tree = repository.tree(commit).map_err(|error| unreadable(&error))?;
     let tree = repository.with_submodules(Arc::new(tree)).map_err(|error| unreadable(&error))?;
@@ -96,12 +96,12 @@ fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen,
 }
 
 /// Returns the trusted revision and its name: the one named, or the default branch.
-fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, CommitId), String> {
-    if let Some(name) = named {
+fn resolve(repository: &Repository, revision_name: Option<&str>) -> Result<(String, CommitId), String> {
+    if let Some(name) = revision_name {
         let commit = repository.resolve_trusted(name).map_err(|error| format!("is not run: {error}"))?;
         return Ok((name.to_owned(), commit));
     }
-    if let Ok(commit) = repository.resolve_trusted(DEFAULT) {
+    if let Ok(commit) = repository.resolve_trusted(DEFAULT_BRANCH) {
         return Ok(("origin/HEAD".to_owned(), commit));
     }
     let unnamed = |why: &str| {
