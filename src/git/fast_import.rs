@@ -15,7 +15,7 @@ use super::limited;
 use super::objects::raw::CommitTime;
 
 /// The content that fast-import writes into the `.keep` file of a pack.
-const KEPT_BY: &[u8] = b"fast-import";
+const KEEP_FILE_CONTENT: &[u8] = b"fast-import";
 
 /// The bytes that are written to the command at once.
 const BUFFER_SIZE: usize = 1 << 18;
@@ -139,12 +139,12 @@ impl Import {
             text
         });
         end += "done\n";
-        let told = self.write(&[end.as_bytes()]);
+        let written = self.write(&[end.as_bytes()]);
         let output = self.end()?;
         if !output.status.success() {
             return Err(self.command.failed("fast-import", &output.stderr).into());
         }
-        told.map_err(|error| self.broken(&error.to_string()))?;
+        written.map_err(|error| self.broken(&error.to_string()))?;
         let ids: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().filter_map(CommitId::from_hex).collect();
         if ids.len() == self.commits { Ok(ids) } else { Err(self.broken("it did not report the commits")) }
     }
@@ -199,7 +199,7 @@ fn release_packs(git_dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(git_dir.join("objects/pack"))? {
         let path = entry?.path();
         let is_mark = path.extension().is_some_and(|extension| extension == "keep");
-        if is_mark && fs::read(&path).is_ok_and(|content| content == KEPT_BY) {
+        if is_mark && fs::read(&path).is_ok_and(|content| content == KEEP_FILE_CONTENT) {
             fs::remove_file(path)?;
         }
     }

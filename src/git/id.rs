@@ -9,7 +9,7 @@ use crate::hex::{self, Hex};
 pub struct CommitId(pub(super) [u8; 20]);
 
 /// The number of hexadecimal digits in [`CommitId::short`].
-const SHORT: usize = 8;
+const SHORT_LENGTH: usize = 8;
 
 impl CommitId {
     /// The id that git writes where there is no commit.
@@ -25,7 +25,7 @@ impl CommitId {
     /// Returns the first digits, for display.
     pub fn short(&self) -> String {
         let mut text = self.to_string();
-        text.truncate(SHORT);
+        text.truncate(SHORT_LENGTH);
         text
     }
 }

@@ -9,11 +9,11 @@ use regex::bytes::Regex;
 use crate::tree::{Entry, FileTree, TreeError, child, git_pattern, read_config};
 
 /// The name of the files that say what git ignores.
-const NAME: &str = ".gitignore";
+const FILE_NAME: &str = ".gitignore";
 
 /// The maximum number of lines read from such a file, and the maximum length of a line.
-const LINES: usize = 1000;
-const LENGTH: usize = 1000;
+const MAX_LINES: usize = 1000;
+const MAX_LINE_LENGTH: usize = 1000;
 
 /// The files of a tree that say what git ignores.
 pub struct Ignored<'t> {
@@ -57,7 +57,7 @@ impl<'t> Ignored<'t> {
             let mut matching =
                 lines.filter(|line| (is_folder || !line.is_folder) && line.pattern.is_match(inner.as_bytes()));
             if let Some(line) = matching.next() {
-                return Ok(line.is_ignored.then(|| child(folder, NAME)));
+                return Ok(line.is_ignored.then(|| child(folder, FILE_NAME)));
             }
         }
         Ok(None)
@@ -65,13 +65,18 @@ impl<'t> Ignored<'t> {
 
     fn lines_in(&mut self, folder: &str) -> Result<&[Line], TreeError> {
         if !self.known.contains_key(folder) {
-            let path = child(folder, NAME);
+            let path = child(folder, FILE_NAME);
             let content = match self.tree.entry(&path)? {
                 Some(Entry::File(id)) => read_config(self.tree, &path, id)?,
                 _ => Vec::new(),
             };
             let text = String::from_utf8_lossy(&content);
-            let lines = text.lines().take(LINES).filter(|line| line.len() <= LENGTH).filter_map(Line::of).collect();
+            let lines = text
+                .lines()
+                .take(MAX_LINES)
+                .filter(|line| line.len() <= MAX_LINE_LENGTH)
+                .filter_map(Line::of)
+                .collect();
             self.known.insert(folder.to_owned(), lines);
         }
         Ok(self.known.get(folder).map_or(&[], Vec::as_slice))
@@ -83,7 +88,7 @@ impl Line {
         let line = line.trim_end();
         let (is_ignored, pattern) = line.strip_prefix('!').map_or((true, line), |pattern| (false, pattern));
         let plain = pattern.trim_end_matches('/');
-        let is_said = !plain.is_empty() && !line.starts_with('#');
-        is_said.then_some(Line { pattern: git_pattern(plain)?, is_folder: plain != pattern, is_ignored })
+        let is_rule = !plain.is_empty() && !line.starts_with('#');
+        is_rule.then_some(Line { pattern: git_pattern(plain)?, is_folder: plain != pattern, is_ignored })
     }
 }

@@ -20,10 +20,10 @@ pub(super) const TRANSFER: Duration = Duration::from_mins(30);
 pub const GIT_MEMORY: u64 = 4 << 30;
 
 /// The maximum number of bytes kept of a command's messages.
-const MESSAGES: usize = 64 << 10;
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The longest pause between two checks on a child.
-const LOOK: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_millis(20);
 
 /// The limits of a child.
 #[derive(Debug, Clone)]
@@ -47,9 +47,9 @@ impl Limits {
             let text = format!("it was stopped after {} seconds", self.time.as_secs_f32());
             return Some(io::Error::new(io::ErrorKind::TimedOut, text));
         }
-        let (folder, most) = self.folder.as_ref()?;
-        let text = || format!("it was stopped, since it fetched more than {} MiB", most >> 20);
-        (size(folder) > *most).then(|| io::Error::new(io::ErrorKind::FileTooLarge, text()))
+        let (folder, max_size) = self.folder.as_ref()?;
+        let text = || format!("it was stopped, since it fetched more than {} MiB", max_size >> 20);
+        (disk_usage(folder) > *max_size).then(|| io::Error::new(io::ErrorKind::FileTooLarge, text()))
     }
 }
 
@@ -57,15 +57,15 @@ impl Limits {
 const BLOCK: u64 = 4096;
 
 /// Returns the space that all files in a folder take on disk, in bytes.
-fn size(folder: &Path) -> u64 {
+fn disk_usage(folder: &Path) -> u64 {
     let Ok(entries) = folder.read_dir() else { return 0 };
-    let of = |entry: DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+    let size_of_entry = |entry: DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => disk_usage(&entry.path()),
         Ok(metadata) => metadata.len().max(1).next_multiple_of(BLOCK),
         // Git removes and renames files meanwhile.
         Err(_) => 0,
     };
-    entries.flatten().map(of).sum()
+    entries.flatten().map(size_of_entry).sum()
 }
 
 /// Limits the memory of a running child to `bytes`, if the system can.
@@ -80,20 +80,20 @@ pub fn limit_memory(process: u32, bytes: u64) {
 }
 
 /// The command line that, put before a command, makes it end with this process.
-static BINDING: OnceLock<Vec<OsString>> = OnceLock::new();
+static BINDING_COMMAND: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// Makes git's exchanges with other repositories end with this process, however it ends. `words` is the command line
 /// of a program that starts its own session, runs the command that follows, and kills its process group when its
 /// standard input ends.
 pub fn bind_exchanges(words: Vec<OsString>) {
     // The first value stays: all callers set the same program.
-    _ = BINDING.set(words);
+    _ = BINDING_COMMAND.set(words);
 }
 
 /// Returns a copy of the command that ends with this process, if this process [binds](bind_exchanges) its exchanges.
 /// It is killed with everything that it has started when its standard input, a pipe from here, is closed.
 pub fn bound(command: &Command) -> Option<Command> {
-    let (program, arguments) = BINDING.get()?.split_first()?;
+    let (program, arguments) = BINDING_COMMAND.get()?.split_first()?;
     let mut bound = copy(command, Some((program, arguments)));
     bound.stdin(Stdio::piped());
     Some(bound)
@@ -108,8 +108,8 @@ pub(super) fn bound_output(command: &Command, limits: &Limits) -> io::Result<Out
 }
 
 /// Returns a copy of the command, with the words of another one put before it.
-fn copy(command: &Command, behind: Option<(&OsString, &[OsString])>) -> Command {
-    let mut copy = match behind {
+fn copy(command: &Command, wrapper: Option<(&OsString, &[OsString])>) -> Command {
+    let mut copy = match wrapper {
         Some((program, arguments)) => {
             let mut outer = Command::new(program);
             outer.args(arguments).arg(command.get_program());
@@ -148,8 +148,8 @@ impl Messages {
 impl Write for Messages {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.extend_from_slice(bytes);
-        if self.0.len() > 2 * MESSAGES {
-            self.0.drain(..self.0.len() - MESSAGES);
+        if self.0.len() > 2 * MAX_MESSAGE_BYTES {
+            self.0.drain(..self.0.len() - MAX_MESSAGE_BYTES);
         }
         Ok(bytes.len())
     }
@@ -164,7 +164,7 @@ impl Write for Messages {
 pub(super) fn wait_with_output(mut child: Child, limits: &Limits) -> io::Result<Output> {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     // A grandchild may hold the pipes open, so the readers are waited for only if the child itself has ended.
-    let readers = (thread::spawn(|| all_of(out)), thread::spawn(|| last_of(err)));
+    let readers = (thread::spawn(|| read_all(out)), thread::spawn(|| read_last(err)));
     let status = wait(&mut child, limits)?;
     let read = |reader: thread::JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
     Ok(Output { status, stdout: read(readers.0), stderr: read(readers.1) })
@@ -175,28 +175,28 @@ fn wait(child: &mut Child, limits: &Limits) -> io::Result<ExitStatus> {
     let mut pause = Duration::from_micros(200);
     loop {
         let status = child.try_wait()?;
-        let look = Instant::now();
+        let check_start = Instant::now();
         let exceeded = limits.exceeded(start);
         // Checking many files takes a while, so the pause is at least as long.
-        let looked = look.elapsed();
+        let check_time = check_start.elapsed();
         if let Some(status) = status {
             return exceeded.filter(|error| error.kind() == io::ErrorKind::FileTooLarge).map_or(Ok(status), Err);
         }
         if let Some(error) = exceeded {
             // Closing its input ends a bound command and everything that it has started.
             if child.stdin.take().is_some() {
-                thread::sleep(LOOK);
+                thread::sleep(MAX_PAUSE);
             }
             child.kill()?;
             child.wait()?;
             return Err(error);
         }
-        thread::sleep(pause.max(looked));
-        pause = (pause * 2).min(LOOK);
+        thread::sleep(pause.max(check_time));
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
-fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
+fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
     let mut content = Vec::new();
     if let Some(mut pipe) = pipe {
         _ = pipe.read_to_end(&mut content);
@@ -204,7 +204,7 @@ fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
     content
 }
 
-fn last_of(pipe: Option<impl Read>) -> Vec<u8> {
+fn read_last(pipe: Option<impl Read>) -> Vec<u8> {
     let mut messages = Messages::default();
     if let Some(mut pipe) = pipe {
         _ = io::copy(&mut pipe, &mut messages);
@@ -221,12 +221,20 @@ mod tests {
         for (script, least, most) in [
             ("echo one >&2", 4, 4),
             ("head -c 65536 /dev/zero >&2; echo one >&2", 65_540, 65_540),
-            ("head -c 30000000 /dev/zero >&2; echo one >&2", MESSAGES, 2 * MESSAGES),
-            ("yes | head -c 30000000 >&2; echo one >&2", MESSAGES, 2 * MESSAGES),
-            ("for i in $(seq 20000); do echo $i 0123456789; done >&2; echo one >&2", MESSAGES, 2 * MESSAGES),
+            ("head -c 30000000 /dev/zero >&2; echo one >&2", MAX_MESSAGE_BYTES, 2 * MAX_MESSAGE_BYTES),
+            ("yes | head -c 30000000 >&2; echo one >&2", MAX_MESSAGE_BYTES, 2 * MAX_MESSAGE_BYTES),
+            (
+                "for i in $(seq 20000); do echo $i 0123456789; done >&2; echo one >&2",
+                MAX_MESSAGE_BYTES,
+                2 * MAX_MESSAGE_BYTES,
+            ),
         ] {
-            let said = output(Command::new("sh").args(["-c", script]), &QUERY.into()).unwrap().stderr;
-            assert!(said.len() >= least && said.len() <= most && said.ends_with(b"one\n"), "{script}: {}", said.len());
+            let messages = output(Command::new("sh").args(["-c", script]), &QUERY.into()).unwrap().stderr;
+            assert!(
+                messages.len() >= least && messages.len() <= most && messages.ends_with(b"one\n"),
+                "{script}: {}",
+                messages.len()
+            );
         }
         let all = output(Command::new("sh").args(["-c", "head -c 300000 /dev/zero"]), &QUERY.into()).unwrap();
         assert_eq!((all.stdout.len(), all.stderr.len()), (300_000, 0));

@@ -214,13 +214,13 @@ impl Repository {
             return Ok(None);
         }
         let name = name.strip_prefix("refs/").unwrap_or(name);
-        let here = name.strip_prefix("heads/").unwrap_or(name);
-        if self.reference(&format!("refs/heads/{here}"))?.is_some() {
-            return Ok(Some(BranchName::new(here)));
+        let local_name = name.strip_prefix("heads/").unwrap_or(name);
+        if self.reference(&format!("refs/heads/{local_name}"))?.is_some() {
+            return Ok(Some(BranchName::new(local_name)));
         }
-        let there = name.strip_prefix("remotes/").unwrap_or(name);
-        let branch = there.split_once('/').map(|(_, branch)| branch).filter(|branch| *branch != "HEAD");
-        let is_there = self.reference(&format!("refs/remotes/{there}"))?.is_some();
+        let remote_name = name.strip_prefix("remotes/").unwrap_or(name);
+        let branch = remote_name.split_once('/').map(|(_, branch)| branch).filter(|branch| *branch != "HEAD");
+        let is_there = self.reference(&format!("refs/remotes/{remote_name}"))?.is_some();
         Ok(branch.filter(|_| is_there).map(BranchName::new))
     }
 
@@ -398,8 +398,8 @@ impl Repository {
     }
 
     /// Returns a remote of the repository, by its name or its address. Its exchanges are stopped after half an hour.
-    pub fn remote(&self, name: &str, asked: PasswordPrompt) -> Remote {
-        Remote::new(self.shared(), name, asked)
+    pub fn remote(&self, name: &str, prompt: PasswordPrompt) -> Remote {
+        Remote::new(self.shared(), name, prompt)
     }
 
     /// Makes a place for objects that are fetched temporarily.

@@ -142,15 +142,15 @@ pub(super) enum Start<'a> {
 /// Finds the repository at or above `path` or, without a path, the one that the environment names. Nothing in it is
 /// read.
 pub fn git_dirs(path: Option<&Path>, environment: &Environment) -> Result<GitDirs, OpenError> {
-    let own = find_by(Start::Any(path), environment)?.git_dir;
+    let own = find_git_dir(Start::Any(path), environment)?.git_dir;
     Ok(GitDirs { common: pointer(&own, "commondir").unwrap_or_else(|| own.clone()), own })
 }
 
 /// Opens the repository at or above a folder or, without one, the one that the environment names.
 pub(super) fn open(start: Start<'_>, environment: &Environment) -> Result<Opened, OpenError> {
     let by_environment = matches!(start, Start::Any(None)) && environment.git_dir.is_some();
-    let Found { folder, git_dir } = find_by(start, environment)?;
-    let mut borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
+    let Found { folder, git_dir } = find_git_dir(start, environment)?;
+    let mut borrowed = if is_named_by(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
     borrowed.extend(environment.quarantine.clone());
     let (mut layout, refs) = match open_handle(&git_dir) {
         Ok(handle) => (library_layout(&handle), Refs::library(&git_dir, &borrowed, handle)),
@@ -176,7 +176,7 @@ struct Found {
 }
 
 /// Finds the git directory at or above a folder or, without one, the one that the environment names.
-fn find_by(start: Start<'_>, environment: &Environment) -> Result<Found, OpenError> {
+fn find_git_dir(start: Start<'_>, environment: &Environment) -> Result<Found, OpenError> {
     let path = match start {
         Start::Trusted(path) => {
             let found = find(path, false)?;
@@ -190,7 +190,7 @@ fn find_by(start: Start<'_>, environment: &Environment) -> Result<Found, OpenErr
     };
     let named = if path.is_none() { environment.git_dir.as_deref() } else { None };
     let found = find(path.or(named).unwrap_or(Path::new(".")), named.is_some())?;
-    if named.is_none() && !is_named(environment, &found.git_dir) {
+    if named.is_none() && !is_named_by(environment, &found.git_dir) {
         check_safe(&found, path.is_some())?;
     }
     Ok(found)
@@ -236,23 +236,23 @@ fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
 
 /// Returns the folder at or above `folder` whose `.git` is the git directory, or leads there as a file or a link.
 fn work_dir_by_name(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
-    work_dir_where(folder, |named| named == git_dir)
+    work_dir_where(folder, |found| found == git_dir)
 }
 
-/// Returns the folder at or above `folder` whose `.git` is, or leads to, a git directory for which `is_meant` is
+/// Returns the folder at or above `folder` whose `.git` is, or leads to, a git directory for which `matches` is
 /// true.
-fn work_dir_where(folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+fn work_dir_where(folder: &Path, matches: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let leads_there = |folder: &&Path| {
         let link = folder.join(".git");
         let text = std::fs::read_to_string(&link).ok();
-        let named = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
-        named.unwrap_or(link).canonicalize().is_ok_and(|named| is_meant(&named))
+        let target = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
+        target.unwrap_or(link).canonicalize().is_ok_and(|found| matches(&found))
     };
     folder.ancestors().find(leads_there).map(Path::to_owned)
 }
 
 /// Returns true if the environment's variables name this repository.
-fn is_named(environment: &Environment, git_dir: &Path) -> bool {
+fn is_named_by(environment: &Environment, git_dir: &Path) -> bool {
     environment
         .git_dir
         .as_deref()
@@ -283,8 +283,8 @@ pub(super) fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
 pub fn any_checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
     let common = pointer(git_dir, "commondir").unwrap_or_else(|| git_dir.to_owned());
     let linked = common.join("worktrees");
-    work_dir_where(folder, |named| {
-        (named == git_dir || named == common || named.parent() == Some(&linked)) && named.join("index").exists()
+    work_dir_where(folder, |found| {
+        (found == git_dir || found == common || found.parent() == Some(&linked)) && found.join("index").exists()
     })
 }
 
@@ -296,19 +296,19 @@ fn borrowed(environment: &Environment) -> Vec<PathBuf> {
 /// Returns the top of the work tree by git's rules: the named one, or else the current folder. Hooks may run in the
 /// git directory.
 fn work_dir_by_environment(environment: &Environment, layout: &Layout) -> Option<PathBuf> {
-    let known = layout.work.clone();
+    let detected = layout.work.clone();
     if let Some(named) = &environment.work_tree {
         return named.canonicalize().ok();
     }
-    let known = known?;
+    let detected = detected?;
     // `core.worktree` takes precedence over the current folder.
-    if layout.own == layout.common && layout.own.parent() != Some(&known) {
-        return Some(known);
+    if layout.own == layout.common && layout.own.parent() != Some(&detected) {
+        return Some(detected);
     }
-    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
-    match here {
-        Some(here) if !here.starts_with(&known) && !here.join("HEAD").is_file() => Some(here),
-        _ => Some(known),
+    let current = std::env::current_dir().and_then(|current| current.canonicalize()).ok();
+    match current {
+        Some(current) if !current.starts_with(&detected) && !current.join("HEAD").is_file() => Some(current),
+        _ => Some(detected),
     }
 }
 

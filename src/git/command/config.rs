@@ -63,11 +63,11 @@ pub fn config_section(git_dir: &Path, section: &str) -> Result<Vec<ConfigEntry>,
 
 fn query(git_dir: &Path, arguments: &[&str]) -> Result<Option<ConfigValue>, CommandError> {
     let answer = GitCommand::for_git_dir(git_dir, &[]).query(arguments)?;
-    Ok(answer.as_deref().and_then(read))
+    Ok(answer.as_deref().and_then(parse_value))
 }
 
 /// Parses a scope and a value, each followed by a zero byte.
-fn read(answer: &str) -> Option<ConfigValue> {
+fn parse_value(answer: &str) -> Option<ConfigValue> {
     let (scope, value) = answer.split_once('\0')?;
     let scope = match scope {
         "local" | "worktree" => ConfigScope::Repository,

@@ -18,7 +18,7 @@ use crate::tree::{BlobId, Entry, Extent, FileTree, TreeError, child};
 const MOST_MERGED: usize = 4 << 20;
 
 /// The reason for a conflict at a path that is a file on one side, and a folder, link or submodule on another.
-const KINDS: &str = ": it is not the same kind of file on both";
+const DIFFERENT_KINDS: &str = ": it is not the same kind of file on both";
 
 /// Two commits to merge, and the commit at which their histories diverge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,7 +81,7 @@ impl MergedTree {
             for name in names {
                 let path = child(&folder, name);
                 let entries = [0, 1, 2].map(|side: usize| lists[side].get(name));
-                if tree.take(&base, &path, entries)? {
+                if tree.take_theirs(&base, &path, entries)? {
                     pending.push(path);
                 }
             }
@@ -90,7 +90,7 @@ impl MergedTree {
     }
 
     /// Takes the entry of theirs at a path, if it has changed. Returns true for a folder that has to be opened.
-    fn take(&mut self, base: &CommitTree, path: &str, entries: [Option<&Entry>; 3]) -> Result<bool, MergeError> {
+    fn take_theirs(&mut self, base: &CommitTree, path: &str, entries: [Option<&Entry>; 3]) -> Result<bool, MergeError> {
         let [was, ours, theirs] = [0, 1, 2].map(|side: usize| {
             let tree = [base, &self.ours, &self.theirs][side];
             (entries[side], entries[side].filter(|entry| **entry == Entry::Folder).map(|_| tree.folder_id(path)))
@@ -118,24 +118,24 @@ impl MergedTree {
             (was, None, _) if is_file(was) => {
                 conflict(": it is gone or has another name on one, and is edited on the other")
             }
-            _ => conflict(KINDS),
+            _ => conflict(DIFFERENT_KINDS),
         }
     }
 
     /// Merges the lines of a file.
-    fn merge_lines(&mut self, path: &str, was: Option<BlobId>, sides: [BlobId; 2]) -> Result<BlobId, MergeError> {
+    fn merge_lines(&mut self, path: &str, base: Option<BlobId>, sides: [BlobId; 2]) -> Result<BlobId, MergeError> {
         let conflict = |reason| MergeError::Conflict { path: path.to_owned(), reason };
-        let was = was.map(|id| self.ours.read(id)).transpose()?.unwrap_or_default();
+        let base = base.map(|id| self.ours.read(id)).transpose()?.unwrap_or_default();
         let [ours, theirs] = [self.ours.read(sides[0])?, self.ours.read(sides[1])?];
-        if [&was, &ours, &theirs].iter().any(|content| content.len() > MOST_MERGED) {
+        if [&base, &ours, &theirs].iter().any(|content| content.len() > MOST_MERGED) {
             return Err(conflict(", which is too large to be merged"));
         }
-        let [was, ours, theirs] = [&was, &ours, &theirs].map(|content| {
+        let [base, ours, theirs] = [&base, &ours, &theirs].map(|content| {
             let mut input = MergeFileInput::new();
             input.content(content);
             input
         });
-        let merged = git2::merge_file(&was, &ours, &theirs, None).map_err(|_| conflict(", which cannot be merged"))?;
+        let merged = git2::merge_file(&base, &ours, &theirs, None).map_err(|_| conflict(", which cannot be merged"))?;
         if !merged.is_automergeable() {
             return Err(conflict(""));
         }
@@ -147,7 +147,7 @@ impl MergedTree {
     }
 
     /// Returns the entry taken at a path: its own or, if a folder above it is taken, that of theirs.
-    fn taken(&self, path: &str) -> Option<Result<Option<Entry>, TreeError>> {
+    fn taken_entry(&self, path: &str) -> Option<Result<Option<Entry>, TreeError>> {
         if let Some(entry) = self.taken.get(path) {
             return Some(Ok(entry.clone()));
         }
@@ -172,7 +172,7 @@ impl MergedTree {
 
 impl FileTree for MergedTree {
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        if let Some(taken) = self.taken(path) {
+        if let Some(taken) = self.taken_entry(path) {
             return taken;
         }
         if self.below(path).next().is_none() {
@@ -183,7 +183,7 @@ impl FileTree for MergedTree {
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
-        match self.taken(path).transpose()? {
+        match self.taken_entry(path).transpose()? {
             Some(Some(Entry::Folder)) => return self.theirs.list(path),
             Some(_) => return Ok(Vec::new()),
             None => {}
@@ -207,7 +207,7 @@ impl FileTree for MergedTree {
     }
 
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
-        match self.taken(path) {
+        match self.taken_entry(path) {
             Some(Ok(Some(Entry::Folder))) => self.theirs.folder_id(path),
             Some(_) => None,
             None if self.below(path).next().is_some() => None,

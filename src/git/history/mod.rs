@@ -107,7 +107,7 @@ pub(super) struct History<'a> {
 impl<'a> History<'a> {
     /// Opens the history of `repository`, a common git directory.
     pub(super) fn open(objects: &'a Objects, repository: &'a Path) -> Result<History<'a>, HistoryError> {
-        Ok(History { objects, repository, cuts: cuts(repository)? })
+        Ok(History { objects, repository, cuts: read_cuts(repository)? })
     }
 
     pub(super) fn parents(&self, commit: CommitId) -> Result<Parents, HistoryError> {
@@ -161,7 +161,7 @@ impl<'a> History<'a> {
         let (mut shared, mut apart) = (0, chain.commits.len());
         let mut middle = 0; // The oldest is tried first: it nearly always settles the question.
         while shared < apart {
-            if self.is_in(chain.commits[middle], &present, LEFT | RIGHT)? {
+            if self.is_reachable(chain.commits[middle], &present, LEFT | RIGHT)? {
                 shared = middle + 1;
             } else {
                 apart = middle;
@@ -181,10 +181,10 @@ impl<'a> History<'a> {
 
     /// Returns true if `old` is one of `tips` or an ancestor of one.
     pub(super) fn is_ancestor_of_any(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
-        self.is_in(old, tips, LEFT)
+        self.is_reachable(old, tips, LEFT)
     }
 
-    fn is_in(&self, old: CommitId, tips: &[CommitId], gaps: u8) -> Result<bool, HistoryError> {
+    fn is_reachable(&self, old: CommitId, tips: &[CommitId], gaps: u8) -> Result<bool, HistoryError> {
         Ok(self.paint(&[old], tips, gaps)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
     }
 
@@ -262,7 +262,7 @@ const STALE: u8 = 4;
 /// Queued, and not stale.
 const FRESH: u8 = 8;
 /// Missing.
-const GONE: u8 = 16;
+const MISSING: u8 = 16;
 
 #[derive(Clone, Copy)]
 struct Mark(u8);
@@ -288,21 +288,21 @@ impl Painted {
         }
         known.0 |= mark.0;
         let may_be_gone = known.0 & (LEFT | RIGHT) & !self.gaps == 0;
-        if known.0 & GONE != 0 && may_be_gone {
+        if known.0 & MISSING != 0 && may_be_gone {
             return Ok(());
         }
         let committed = match history.objects.commit(commit) {
             Ok(found) => found.committed,
             Err(ObjectError::Missing { .. }) if may_be_gone => {
-                known.0 |= GONE;
+                known.0 |= MISSING;
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
-        let was = known.0 & FRESH != 0;
-        let is = known.0 & STALE == 0;
-        known.0 = if is { known.0 | FRESH } else { known.0 & !FRESH };
-        match (was, is) {
+        let was_fresh = known.0 & FRESH != 0;
+        let is_fresh = known.0 & STALE == 0;
+        known.0 = if is_fresh { known.0 | FRESH } else { known.0 & !FRESH };
+        match (was_fresh, is_fresh) {
             (false, true) => self.fresh += 1,
             (true, false) => self.fresh -= 1,
             _ => {}
@@ -322,7 +322,7 @@ impl Painted {
 }
 
 /// Reads the commits whose parents a shallow clone has left out.
-fn cuts(repository: &Path) -> Result<HashSet<CommitId>, HistoryError> {
+fn read_cuts(repository: &Path) -> Result<HashSet<CommitId>, HistoryError> {
     let path = repository.join("shallow");
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok(text.lines().filter_map(|line| CommitId::from_hex(line.trim())).collect()),

@@ -12,10 +12,10 @@ use super::raw::TreeEntry;
 pub(in crate::git) type Folder = Arc<[TreeEntry]>;
 
 /// The maximum number of names in all folders of one generation.
-const NAMES: usize = 1 << 13;
+const MAX_NAMES: usize = 1 << 13;
 
 /// A generation has room for this many of the largest folders.
-const LARGEST: usize = 4;
+const LARGEST_FOLDERS: usize = 4;
 
 /// Folders in two generations. When the young one is full, the old one is dropped; a folder in use moves back to the
 /// young one. So folders in use stay, and memory does not grow with the commits that are read.
@@ -49,7 +49,7 @@ impl FolderCache {
     pub(super) fn keep(&self, id: [u8; 20], folder: &Folder) {
         let mut generations = self.0.write().unwrap_or_else(PoisonError::into_inner);
         generations.largest = generations.largest.max(folder.len());
-        if generations.names + folder.len() > NAMES.max(LARGEST * generations.largest) {
+        if generations.names + folder.len() > MAX_NAMES.max(LARGEST_FOLDERS * generations.largest) {
             generations.old = mem::take(&mut generations.young);
             generations.names = 0;
         }
@@ -68,14 +68,14 @@ mod tests {
     fn folders_in_use_stay_and_others_are_dropped() {
         let folders = FolderCache::default();
         let item = || TreeEntry { name: "a".to_owned(), kind: EntryKind::Submodule, id: [0; 20] };
-        let folder: Folder = std::iter::repeat_with(item).take(NAMES / 4).collect();
+        let folder: Folder = std::iter::repeat_with(item).take(MAX_NAMES / 4).collect();
         let id = |number: u8| [number; 20];
         for number in 0..100 {
             folders.keep(id(number), &folder);
             assert!(folders.get(&id(0)).is_some());
         }
-        let kept: Vec<u8> = (0..100).filter(|number| folders.get(&id(*number)).is_some()).collect();
-        assert!(kept.len() <= 2 * LARGEST, "{kept:?}");
-        assert!(kept.contains(&0) && kept.contains(&99), "{kept:?}");
+        let cached: Vec<u8> = (0..100).filter(|number| folders.get(&id(*number)).is_some()).collect();
+        assert!(cached.len() <= 2 * LARGEST_FOLDERS, "{cached:?}");
+        assert!(cached.contains(&0) && cached.contains(&99), "{cached:?}");
     }
 }

@@ -10,7 +10,7 @@ use git2::ObjectType;
 use crate::git::id::CommitId;
 
 /// The longest header, in bytes: a type and a size.
-const HEADER: u64 = 32;
+const MAX_HEADER_SIZE: u64 = 32;
 
 /// An object.
 pub(in crate::git) enum Object {
@@ -50,7 +50,7 @@ pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: ReadExtent) 
 fn inflate(packed: impl BufRead, part: ReadExtent) -> io::Result<Object> {
     let mut content = BufReader::new(ZlibDecoder::new(packed));
     let mut header = Vec::new();
-    content.by_ref().take(HEADER).read_until(0, &mut header)?;
+    content.by_ref().take(MAX_HEADER_SIZE).read_until(0, &mut header)?;
     let parsed = header.strip_suffix(b"\0").and_then(parse);
     let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is not that of an object"))?;
     match part {

@@ -68,7 +68,7 @@ pub enum ObjectError {
         limit: u64,
     },
     /// The object is stored as a chain of changes that is too large to be read.
-    #[error("object {id} is a chain of deltas of {size} bytes, and at most {CHAIN} are read")]
+    #[error("object {id} is a chain of deltas of {size} bytes, and at most {MAX_CHAIN_SIZE} are read")]
     LongWay {
         /// The object.
         id: String,
@@ -93,11 +93,11 @@ fn hint(partial: bool) -> &'static str {
 const RETRIES: usize = 3;
 
 /// The maximum number of checks if all readers have finished, and the pause after each.
-const LOOKS: usize = 1000;
+const MAX_READER_CHECKS: usize = 1000;
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// The maximum size of a folder, commit or tag, in bytes: enough for a folder of two million names.
-const LIMIT: u64 = 256 << 20;
+const MAX_OBJECT_SIZE: u64 = 256 << 20;
 
 /// The maximum number of bytes read of a commit: enough for the header of one with 300,000 parents. The rest of a
 /// message is ignored.
@@ -107,10 +107,10 @@ const COMMIT_START: u64 = 16 << 20;
 const TAG_START: u64 = 4096;
 
 /// The maximum size of everything that an object in a pack is made of: enough for a 20 MiB file changed 50 times.
-const CHAIN: u64 = 1 << 30;
+const MAX_CHAIN_SIZE: u64 = 1 << 30;
 
 /// The maximum length of a symbolic link's target, in bytes: operating systems allow no longer paths.
-const LINK_LIMIT: u64 = 4096;
+const MAX_LINK_LENGTH: u64 = 4096;
 
 type Handle = Arc<Opened>;
 
@@ -160,7 +160,7 @@ impl Objects {
 
     /// Returns the value of a trailer of a commit's message.
     pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
-        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, ReadExtent::Whole(LIMIT))?, name))
+        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, ReadExtent::Whole(MAX_OBJECT_SIZE))?, name))
     }
 
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
@@ -173,7 +173,7 @@ impl Objects {
     }
 
     fn read_folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
-        let content = self.read(id, ObjectType::Tree, ReadExtent::Whole(LIMIT))?;
+        let content = self.read(id, ObjectType::Tree, ReadExtent::Whole(MAX_OBJECT_SIZE))?;
         let items = raw::folder(&content).map_err(|reason| self.damaged(id, reason))?;
         Ok(items.into())
     }
@@ -193,7 +193,7 @@ impl Objects {
 
     /// Returns the target of a symbolic link.
     pub(super) fn link(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
-        self.read(id, ObjectType::Blob, ReadExtent::Whole(LINK_LIMIT))
+        self.read(id, ObjectType::Blob, ReadExtent::Whole(MAX_LINK_LENGTH))
     }
 
     /// Returns the commit that an object stands for: itself, or the target of a tag.
@@ -257,7 +257,7 @@ impl Objects {
         }
         // A handle that is opened while another one exists shares its packs, and keeps all of them open.
         let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_READER_CHECKS {
             if handle.as_ref().is_none_or(|handle| Arc::strong_count(handle) == 1) {
                 *handle = None;
                 *known = now;
@@ -286,7 +286,7 @@ impl Objects {
 fn limit_of(part: ReadExtent) -> u64 {
     match part {
         ReadExtent::Whole(limit) => limit,
-        ReadExtent::Start(_) => LIMIT,
+        ReadExtent::Start(_) => MAX_OBJECT_SIZE,
     }
 }
 
@@ -298,7 +298,7 @@ fn read_with(
     part: ReadExtent,
 ) -> Result<Object, git2::Error> {
     let size = match packs.extent(id) {
-        Ok(Some(extent)) if extent.chain > CHAIN => return Ok(Object::Chain(extent.chain)),
+        Ok(Some(extent)) if extent.chain > MAX_CHAIN_SIZE => return Ok(Object::Chain(extent.chain)),
         Ok(Some(extent)) => extent.size,
         Ok(None) => u64::try_from(odb.read_header(oid)?.0).unwrap_or(u64::MAX),
         Err(error) => return Ok(Object::Damaged(error.to_string())),
@@ -324,7 +324,7 @@ fn pack_times(folders: &[PathBuf]) -> Vec<Option<SystemTime>> {
 fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Opened, ObjectError> {
     let closed = |reason: &str| ObjectError::Closed { repository: repository.to_owned(), reason: reason.to_owned() };
     let odb = Odb::new().map_err(|error| closed(error.message()))?;
-    if !folders.first().is_some_and(|own| own.is_dir()) {
+    if !folders.first().is_some_and(|own_folder| own_folder.is_dir()) {
         return Err(closed("its object folder is gone"));
     }
     for folder in folders {

@@ -16,21 +16,21 @@ use std::time::SystemTime;
 use flate2::{Decompress, FlushDecompress};
 
 /// The header of an index, and the number of entries in the table of first bytes that follows it.
-const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+const INDEX_HEADER: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FIRST_BYTES: usize = 256;
 
 /// The place of the ids in an index, and the length of an id.
-const IDS: u64 = (HEAD.len() + 4 * FIRST_BYTES) as u64;
-const ID: usize = 20;
+const IDS_OFFSET: u64 = (INDEX_HEADER.len() + 4 * FIRST_BYTES) as u64;
+const ID_LENGTH: usize = 20;
 
 /// The maximum number of ids read at once.
-const BLOCK: usize = 64;
+const MAX_IDS_READ: usize = 64;
 
 /// The maximum number of bytes read of a packed object to find its size.
-const START: usize = 4096;
+const MAX_START_SIZE: usize = 4096;
 
 /// The longest chain of deltas. Git makes none longer than 4,095.
-const LONGEST: usize = 8192;
+const MAX_CHAIN_LENGTH: usize = 8192;
 
 /// The packs of some folders of objects.
 pub(super) struct Packs(Vec<Pack>);
@@ -80,7 +80,7 @@ impl Packs {
     }
 
     /// Returns the extent of an object, or `None` if no pack has it. Fails if a pack has it and cannot be read.
-    pub(super) fn extent(&self, id: [u8; ID]) -> io::Result<Option<Extent>> {
+    pub(super) fn extent(&self, id: [u8; ID_LENGTH]) -> io::Result<Option<Extent>> {
         for pack in &self.0 {
             let range = pack.ids_from(id[0]);
             if range.is_empty() {
@@ -100,8 +100,8 @@ impl Pack {
     /// Opens a pack by its index; `None` if the index is not of version 2.
     fn open(index: PathBuf, is_kept: bool) -> Option<Pack> {
         let files = Files::open(&index).ok()?;
-        let start = read_at(&files.index, 0, HEAD.len() + 4 * FIRST_BYTES).ok()?;
-        let table = start.strip_prefix(&HEAD)?;
+        let start = read_at(&files.index, 0, INDEX_HEADER.len() + 4 * FIRST_BYTES).ok()?;
+        let table = start.strip_prefix(&INDEX_HEADER)?;
         let ends: Vec<u32> = table.chunks_exact(4).filter_map(number).collect();
         (ends.len() == FIRST_BYTES && ends.is_sorted()).then(|| Pack {
             index,
@@ -121,10 +121,11 @@ impl Pack {
     }
 
     /// Returns the place of an object in the pack, or `None` if it is not there.
-    fn offset(&self, files: &Files, id: [u8; ID]) -> io::Result<Option<u64>> {
-        let ids = |at: usize, count: usize| read_at(&files.index, IDS + (at * ID) as u64, count * ID);
+    fn offset(&self, files: &Files, id: [u8; ID_LENGTH]) -> io::Result<Option<u64>> {
+        let ids =
+            |at: usize, count: usize| read_at(&files.index, IDS_OFFSET + (at * ID_LENGTH) as u64, count * ID_LENGTH);
         let Range { mut start, mut end } = self.ids_from(id[0]);
-        while end - start > BLOCK {
+        while end - start > MAX_IDS_READ {
             let middle = usize::midpoint(start, end);
             match ids(middle, 1)?[..].cmp(&id) {
                 Ordering::Less => start = middle + 1,
@@ -132,42 +133,42 @@ impl Pack {
                 Ordering::Greater => end = middle,
             }
         }
-        let found = ids(start, end - start)?.chunks_exact(ID).position(|known| known == id);
+        let found = ids(start, end - start)?.chunks_exact(ID_LENGTH).position(|known| known == id);
         found.map(|at| self.offset_of(files, start + at)).transpose()
     }
 
     /// Returns the place of an object in the pack, given the position of its id in the index.
     fn offset_of(&self, files: &Files, at: usize) -> io::Result<u64> {
         let count = self.ids_from(u8::MAX).end as u64;
-        let small = IDS + count * (ID as u64 + 4);
-        let offset = number(&read_at(&files.index, small + 4 * at as u64, 4)?).ok_or_else(cut)?;
+        let small = IDS_OFFSET + count * (ID_LENGTH as u64 + 4);
+        let offset = number(&read_at(&files.index, small + 4 * at as u64, 4)?).ok_or_else(damaged)?;
         // Large offsets are in a separate table.
         if offset & 1 << 31 == 0 {
             return Ok(offset.into());
         }
         let large = read_at(&files.index, small + 4 * count + 8 * u64::from(offset & !(1 << 31)), 8)?;
-        large.try_into().map(u64::from_be_bytes).map_err(|_| cut())
+        large.try_into().map(u64::from_be_bytes).map_err(|_| damaged())
     }
 
     fn extent_at(&self, files: &Files, mut offset: u64) -> io::Result<Extent> {
         let (mut size, mut chain) = (None, 0_u64);
-        for _ in 0..LONGEST {
-            let start = read_at(&files.pack, offset, START)?;
+        for _ in 0..MAX_CHAIN_LENGTH {
+            let start = read_at(&files.pack, offset, MAX_START_SIZE)?;
             let mut rest = &start[..];
-            let (kind, own) = head(&mut rest).ok_or_else(cut)?;
-            chain = chain.saturating_add(own);
+            let (kind, own_size) = entry_header(&mut rest).ok_or_else(damaged)?;
+            chain = chain.saturating_add(own_size);
             offset = match kind {
-                6 => distance(&mut rest).and_then(|back| offset.checked_sub(back)).ok_or_else(cut)?,
+                6 => distance(&mut rest).and_then(|back| offset.checked_sub(back)).ok_or_else(damaged)?,
                 7 => {
-                    let (id, behind) = rest.split_first_chunk().ok_or_else(cut)?;
-                    rest = behind;
-                    self.offset(files, *id)?.ok_or_else(cut)?
+                    let (id, remaining) = rest.split_first_chunk().ok_or_else(damaged)?;
+                    rest = remaining;
+                    self.offset(files, *id)?.ok_or_else(damaged)?
                 }
-                _ => return Ok(Extent { size: size.unwrap_or(own), chain }),
+                _ => return Ok(Extent { size: size.unwrap_or(own_size), chain }),
             };
-            let made = size_made(rest).ok_or_else(cut)?;
-            chain = chain.saturating_add(made);
-            size.get_or_insert(made);
+            let result_size = delta_result_size(rest).ok_or_else(damaged)?;
+            chain = chain.saturating_add(result_size);
+            size.get_or_insert(result_size);
         }
         Err(io::Error::other("its chain of deltas is too long"))
     }
@@ -219,7 +220,7 @@ fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
 
-fn cut() -> io::Error {
+fn damaged() -> io::Error {
     io::Error::other("its pack is damaged")
 }
 
@@ -228,8 +229,8 @@ fn number(bytes: &[u8]) -> Option<u32> {
 }
 
 fn byte(rest: &mut &[u8]) -> Option<u8> {
-    let (first, behind) = rest.split_first()?;
-    *rest = behind;
+    let (first, remaining) = rest.split_first()?;
+    *rest = remaining;
     Some(*first)
 }
 
@@ -245,7 +246,7 @@ fn size(rest: &mut &[u8], mut size: u64, mut bits: u32, mut goes_on: bool) -> Op
 }
 
 /// Parses the type and the size of an object or a delta.
-fn head(rest: &mut &[u8]) -> Option<(u8, u64)> {
+fn entry_header(rest: &mut &[u8]) -> Option<(u8, u64)> {
     let first = byte(rest)?;
     Some((first >> 4 & 7, size(rest, u64::from(first & 15), 4, first & 0x80 != 0)?))
 }
@@ -262,7 +263,7 @@ fn distance(rest: &mut &[u8]) -> Option<u64> {
 }
 
 /// Returns the size of the result of a compressed delta, which is stored after the size of its base.
-fn size_made(packed: &[u8]) -> Option<u64> {
+fn delta_result_size(packed: &[u8]) -> Option<u64> {
     let mut start = [0; 20];
     let mut inflate = Decompress::new(true);
     inflate.decompress(packed, &mut start, FlushDecompress::None).ok()?;

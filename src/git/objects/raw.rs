@@ -81,7 +81,7 @@ pub(in crate::git) struct RawCommit {
 /// The maximum number of bytes of a message that are read for its summary, and the maximum length of a summary and an
 /// author, in characters.
 const MESSAGE_START: usize = 64 << 10;
-const MOST_SHOWN: usize = 1000;
+const MAX_SHOWN: usize = 1000;
 
 /// Parses the beginning of a commit object. Returns `None` if it names no tree.
 pub(in crate::git) fn commit(content: &[u8]) -> Option<RawCommit> {
@@ -102,13 +102,13 @@ pub(in crate::git) fn commit(content: &[u8]) -> Option<RawCommit> {
         }
     }
     commit.tree = tree?.0;
-    commit.summary = shown(&summary(&message));
+    commit.summary = shortened(&summary(&message));
     Some(commit)
 }
 
 /// Returns a text for display, cut if it is long.
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(MOST_SHOWN) {
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{} ...", &text[..end]),
         None => text.to_owned(),
     }
@@ -118,7 +118,7 @@ fn signature(line: &str) -> (String, CommitTime) {
     let (who, when) = line.rfind("> ").map_or((line, ""), |end| (&line[..=end], &line[end + 2..]));
     let (seconds, zone) = when.split_once(' ').unwrap_or((when, ""));
     let time = CommitTime { seconds: seconds.parse().unwrap_or(0), offset: offset(zone).unwrap_or(0) };
-    (shown(who), time)
+    (shortened(who), time)
 }
 
 /// Returns the minutes of an offset such as `+0130`.
@@ -175,7 +175,7 @@ pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'sta
     let mut items = Vec::new();
     while !content.is_empty() {
         let (item, rest) = entry(content).ok_or("its list of names is incomplete")?;
-        if is_no_name(&item.name) {
+        if is_invalid_name(&item.name) {
             return Err("it contains an invalid file name");
         }
         items.push(item);
@@ -208,7 +208,7 @@ fn entry(content: &[u8]) -> Option<(TreeEntry, &[u8])> {
 
 /// Returns true for a name that cannot be that of an entry of its folder, or is that of a git directory. Source:
 /// git's `verify_path` and `fsck_tree`.
-fn is_no_name(name: &str) -> bool {
+fn is_invalid_name(name: &str) -> bool {
     matches!(name, "" | "." | "..") || name.contains('/') || name.eq_ignore_ascii_case(".git")
 }
 
@@ -260,19 +260,23 @@ mod tests {
 
     #[test]
     fn names_that_no_checkout_takes_are_damage() {
-        let of = |entries: &[&str]| {
+        let parse_tree = |entries: &[&str]| {
             let entries = entries.iter().map(|entry| [entry.as_bytes(), &[0], &[1; 20]].concat());
             folder(&entries.collect::<Vec<_>>().concat())
         };
         for name in ["", ".", "..", ".git", ".GiT", "/etc/passwd", "a/b", "../x", "/"] {
             for mode in ["100644", "40000", "120000", "160000"] {
-                assert_eq!(of(&[&format!("{mode} {name}")]), Err("it contains an invalid file name"), "{mode} {name}");
+                assert_eq!(
+                    parse_tree(&[&format!("{mode} {name}")]),
+                    Err("it contains an invalid file name"),
+                    "{mode} {name}"
+                );
             }
         }
         for pair in [["120000 x", "100644 x"], ["40000 x", "120000 x"], ["100644 x", "100644 x"]] {
-            assert_eq!(of(&[pair[0], "100644 a", "100644 x-y", pair[1]]), Err("it contains a name twice"));
+            assert_eq!(parse_tree(&[pair[0], "100644 a", "100644 x-y", pair[1]]), Err("it contains a name twice"));
         }
-        assert!(of(&["100644 .gitignore", "100644 ...", "100644 a b", "40000 git", "100644 \\"]).is_ok());
+        assert!(parse_tree(&["100644 .gitignore", "100644 ...", "100644 a b", "40000 git", "100644 \\"]).is_ok());
     }
 
     #[test]

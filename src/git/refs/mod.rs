@@ -54,7 +54,7 @@ pub enum RevisionError {
         revision: String,
     },
     /// The branch that is checked out has no commit yet.
-    #[error("revision '{revision}' has no commit: branch '{branch}' is still empty{}", checkout(others))]
+    #[error("revision '{revision}' has no commit: branch '{branch}' is still empty{}", checkout_advice(others))]
     Unborn {
         /// The revision as given.
         revision: String,
@@ -154,11 +154,12 @@ impl Refs {
         let Some(unambiguous) = self.unambiguous(revision, library, ambiguous)? else {
             return Err(RevisionError::Unknown { revision: revision.into(), shallow });
         };
-        let (given, revision) = (revision, &*unambiguous);
+        let (original, revision) = (revision, &*unambiguous);
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
-        let named = library.and_then(|library| Refs::named_object(library, revision));
-        let of_library = |library| if named.is_some() { Ok(named) } else { library_resolve(library, revision) };
-        let found = match library.map(of_library).transpose()? {
+        let object = library.and_then(|library| Refs::named_object(library, revision));
+        let resolve_in_library =
+            |library| if object.is_some() { Ok(object) } else { library_resolve(library, revision) };
+        let found = match library.map(resolve_in_library).transpose()? {
             None => command_resolve(command, revision)?,
             // libgit2 knows most notations, git knows all.
             Some(None) if is_notation(revision) => command_resolve(command, revision).ok().flatten(),
@@ -166,19 +167,19 @@ impl Refs {
         };
         if let Some(id) = found {
             return objects.peel(id).map_err(|source| match source {
-                ObjectError::Missing { id, .. } if id == given => {
-                    RevisionError::Unknown { revision: given.into(), shallow }
+                ObjectError::Missing { id, .. } if id == original => {
+                    RevisionError::Unknown { revision: original.into(), shallow }
                 }
-                source => RevisionError::NotACommit { revision: given.into(), source },
+                source => RevisionError::NotACommit { revision: original.into(), source },
             });
         }
         let head = self.head()?;
-        let names_head = given == "@" || given.starts_with("HEAD");
+        let names_head = original == "@" || original.starts_with("HEAD");
         match head.branch {
-            Some(branch) if head.commit.is_none() && (names_head || given == branch.as_str()) => {
-                Err(RevisionError::Unborn { revision: given.into(), branch, others: self.branches_with_commits()? })
+            Some(branch) if head.commit.is_none() && (names_head || original == branch.as_str()) => {
+                Err(RevisionError::Unborn { revision: original.into(), branch, others: self.branches_with_commits()? })
             }
-            _ => Err(RevisionError::Unknown { revision: given.into(), shallow }),
+            _ => Err(RevisionError::Unknown { revision: original.into(), shallow }),
         }
     }
 
@@ -243,13 +244,13 @@ impl RevisionError {
 
 /// Returns the advice to check out a branch that has commits, the likeliest of these, or nothing if there is none.
 /// The clone of a bundle without a `HEAD` checks out a branch that does not exist.
-fn checkout(branches: &[String]) -> String {
+fn checkout_advice(branches: &[String]) -> String {
     // A stranger may have chosen the names, and people copy commands.
     let is_plain = |name: &&String| {
         !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte))
     };
     let plain: Vec<&String> = branches.iter().filter(is_plain).collect();
-    let usual = USUAL.iter().find_map(|usual| plain.iter().find(|name| name.as_str() == *usual));
+    let usual = USUAL_BRANCHES.iter().find_map(|usual| plain.iter().find(|name| name.as_str() == *usual));
     match usual.or(plain.first()) {
         Some(name) if branches.len() == 1 => format!(". Branch '{name}' has some: `git checkout {name}`"),
         Some(name) => format!(". {} branches have some, such as '{name}': `git checkout {name}`", branches.len()),
@@ -258,7 +259,7 @@ fn checkout(branches: &[String]) -> String {
 }
 
 /// The usual names of the branch that is checked out.
-const USUAL: [&str; 3] = ["production", "main", "master"];
+const USUAL_BRANCHES: [&str; 3] = ["production", "main", "master"];
 
 /// Returns true if a revision is more than a name, so that libgit2 may not know its notation.
 fn is_notation(revision: &str) -> bool {
@@ -289,8 +290,8 @@ fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>
         return Ok(id.and_then(|id| CommitId::from_hex(id.trim())));
     }
     let listed = command.query(&["for-each-ref", "--format=%(refname) %(objectname)", reference])?.unwrap_or_default();
-    let named = listed.lines().filter_map(|line| line.split_once(' ')).find(|(name, _)| *name == reference);
-    Ok(named.and_then(|(_, id)| CommitId::from_hex(id)))
+    let listed_tip = listed.lines().filter_map(|line| line.split_once(' ')).find(|(name, _)| *name == reference);
+    Ok(listed_tip.and_then(|(_, id)| CommitId::from_hex(id)))
 }
 
 impl Library {
