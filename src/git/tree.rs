@@ -44,8 +44,8 @@ impl CommitTree {
         self.id_of_folder(path)?.map(|id| self.open_folder(id, path)).transpose()
     }
 
-    /// Applies `of` to the entry at `path`, which is not the root. Returns `None` if there is no entry.
-    fn item<T>(&self, path: &str, of: impl FnOnce(&TreeEntry) -> T) -> Result<Option<T>, TreeError> {
+    /// Applies `convert` to the entry at `path`, which is not the root. Returns `None` if there is no entry.
+    fn with_item<T>(&self, path: &str, convert: impl FnOnce(&TreeEntry) -> T) -> Result<Option<T>, TreeError> {
         let mut folder = Arc::clone(&self.root);
         let mut start = 0;
         while let Some(len) = path[start..].find('/') {
@@ -56,12 +56,12 @@ impl CommitTree {
             folder = self.open_folder(*id, &path[..end])?;
             start = end + 1;
         }
-        Ok(find(&folder, &path[start..]).map(of))
+        Ok(find(&folder, &path[start..]).map(convert))
     }
 
     /// Returns the id of the folder at `path`, which is not the root, or `None` if there is none.
     fn id_of_folder(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
-        Ok(self.item(path, |item| (item.kind == EntryKind::Folder).then_some(item.id))?.flatten())
+        Ok(self.with_item(path, |item| (item.kind == EntryKind::Folder).then_some(item.id))?.flatten())
     }
 
     fn open_folder(&self, id: [u8; 20], path: &str) -> Result<Folder, TreeError> {
@@ -89,7 +89,7 @@ impl FileTree for CommitTree {
         if path.is_empty() {
             return Ok(Some(Entry::Folder));
         }
-        self.item(path, |item| self.entry_of(item, || path.to_owned()))?.transpose()
+        self.with_item(path, |item| self.entry_of(item, || path.to_owned()))?.transpose()
     }
 
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {

@@ -111,7 +111,7 @@ impl Refs {
             DEFAULT_HEAD.to_owned()
         } else if name == "HEAD" || name.starts_with("refs/") {
             name.to_owned()
-        } else if remotes.has(name) {
+        } else if remotes.has_branch(name) {
             format!("{TRACKING}{name}")
         } else if is_no_branch(name) {
             return Ok(None);
@@ -119,22 +119,22 @@ impl Refs {
             format!("refs/heads/{name}")
         };
         if full.starts_with(TRACKING) {
-            return self.fetched(full, &remotes);
+            return self.fetched_branch(full, &remotes);
         }
         Ok(git2::Reference::is_valid_name(&full).then_some(full))
     }
 
     /// Returns the full name of a remote-tracking branch if a remote fetches it. A remote's `HEAD` is git's record of
     /// the default branch only if it is symbolic: otherwise somebody pushed a branch of that name, which was fetched.
-    fn fetched(&self, name: String, remotes: &Remotes) -> Result<Option<String>, RefsError> {
+    fn fetched_branch(&self, name: String, remotes: &Remotes) -> Result<Option<String>, RefsError> {
         let name = if name.ends_with("/HEAD") { self.symbolic_target(&name)? } else { Some(name) };
-        Ok(name.filter(|name| !name.ends_with("/HEAD") && remotes.fetch(name)))
+        Ok(name.filter(|name| !name.ends_with("/HEAD") && remotes.is_fetched(name)))
     }
 
     /// Returns the default branch of a remote: the branch that its symbolic `HEAD` leads to here.
     pub(in crate::git) fn default_branch_of(&self, remote: &str) -> Result<Option<BranchName>, RefsError> {
         let place = format!("{TRACKING}{remote}/");
-        let full = self.fetched(format!("{place}HEAD"), &self.remotes()?)?;
+        let full = self.fetched_branch(format!("{place}HEAD"), &self.remotes()?)?;
         Ok(full.and_then(|name| name.strip_prefix(&place).map(BranchName::new)))
     }
 
@@ -171,19 +171,19 @@ struct Remotes {
 impl Remotes {
     /// Returns true for the short name of a remote's branch, even if it is not fetched: in a mirror, which has no
     /// remote-tracking branches, somebody may push a branch with that name.
-    fn has(&self, name: &str) -> bool {
+    fn has_branch(&self, name: &str) -> bool {
         let is_below = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
-        self.names.iter().any(is_below) || self.fetch(&format!("{TRACKING}{name}"))
+        self.names.iter().any(is_below) || self.is_fetched(&format!("{TRACKING}{name}"))
     }
 
     /// Returns true if a remote-tracking branch is fetched.
-    fn fetch(&self, reference: &str) -> bool {
+    fn is_fetched(&self, reference: &str) -> bool {
         self.targets.iter().any(|pattern| is_covered(reference, pattern))
     }
 }
 
 /// The first parts of names that git completes to something other than a branch, and the usual name of a remote.
-const OTHERS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
+const RESERVED_FIRST_PARTS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
 
 /// Returns true for a short name under which anybody may push a branch, but by which people mean something else: a
 /// remote's branch in a repository without remotes, a name that git completes, a reference such as `FETCH_HEAD`, or
@@ -191,7 +191,7 @@ const OTHERS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
 fn is_no_branch(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     let is_id = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) && !begins_with_day(name);
-    OTHERS.contains(&first) || name.ends_with("HEAD") || is_id
+    RESERVED_FIRST_PARTS.contains(&first) || name.ends_with("HEAD") || is_id
 }
 
 /// Returns true for digits that begin with a date, such as 20261127, which is a plausible branch name.
@@ -214,8 +214,8 @@ fn only_object(library: &git2::Repository, prefix: &str) -> Option<Oid> {
 /// Returns true if a pattern of a refspec matches a reference.
 fn is_covered(reference: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
-        Some((before, behind)) => {
-            reference.len() >= pattern.len() - 1 && reference.starts_with(before) && reference.ends_with(behind)
+        Some((prefix, suffix)) => {
+            reference.len() >= pattern.len() - 1 && reference.starts_with(prefix) && reference.ends_with(suffix)
         }
         None => reference == pattern,
     }

@@ -62,8 +62,8 @@ impl Mirror {
     }
 
     fn make(&self) -> Result<(), git2::Error> {
-        let around = self.folder.parent().unwrap_or(&self.folder);
-        FileMode::PRIVATE.create_folder(around).map_err(|error| git2::Error::from_str(&error.to_string()))?;
+        let parent = self.folder.parent().unwrap_or(&self.folder);
+        FileMode::PRIVATE.create_folder(parent).map_err(|error| git2::Error::from_str(&error.to_string()))?;
         let mut options = RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head(NO_BRANCH);
         // Reflogs keep former tips for a while.
@@ -97,8 +97,8 @@ impl Mirror {
     /// Sets the default branch to that of the other repository, as reported in `answer`, and trusts its commit if
     /// that is fetched. Without a branch in `answer`, the mirror has no default branch.
     pub fn set_head(&self, answer: &str) -> Result<(), MirrorError> {
-        let told = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
-        let branch = told.filter(|name| name.starts_with("refs/heads/"));
+        let symref = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
+        let branch = symref.filter(|name| name.starts_with("refs/heads/"));
         let commit =
             branch.and_then(|_| answer.lines().find_map(|line| CommitId::from_hex(line.strip_suffix("\tHEAD")?)));
         let set = || {

@@ -15,7 +15,7 @@ use super::limited::{self, Limits};
 use asking::ask_nobody;
 
 /// The setting that keeps a fetch from storing a pack, however many objects it gets.
-const LOOSE: &str = "fetch.unpackLimit=2147483647";
+const STORE_LOOSE: &str = "fetch.unpackLimit=2147483647";
 
 /// References by their full names.
 pub type References = BTreeMap<String, CommitId>;
@@ -35,7 +35,7 @@ pub struct Remote {
     command: GitCommand,
     /// The name or the address.
     pub name: String,
-    asked: PasswordPrompt,
+    password_prompt: PasswordPrompt,
     limits: Limits,
 }
 
@@ -62,8 +62,8 @@ impl Moved<'_> {
 }
 
 impl Remote {
-    pub(super) fn new(command: GitCommand, name: &str, asked: PasswordPrompt) -> Remote {
-        Remote { command, name: name.to_owned(), asked, limits: limited::TRANSFER.into() }
+    pub(super) fn new(command: GitCommand, name: &str, password_prompt: PasswordPrompt) -> Remote {
+        Remote { command, name: name.to_owned(), password_prompt, limits: limited::TRANSFER.into() }
     }
 
     /// Limits the time of each exchange.
@@ -79,7 +79,7 @@ impl Remote {
 
     /// Returns true if git may ask the user for a password.
     pub fn has_user(&self) -> bool {
-        self.asked == PasswordPrompt::User
+        self.password_prompt == PasswordPrompt::User
     }
 
     /// Returns the references that patterns such as `refs/x/*` select.
@@ -100,7 +100,7 @@ impl Remote {
     /// end of a long chain of deltas.
     pub(super) fn fetch_nowhere(&self, names: &[&str]) -> Result<(), CommandError> {
         let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--"];
-        self.run_with(&["-c", LOOSE], "fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
+        self.run_with(&["-c", STORE_LOOSE], "fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
     }
 
     /// Fetches references to hierad's own references. In a shallow clone, also fetches `deepen` more commits.
@@ -139,11 +139,11 @@ impl Remote {
     fn run_with(&self, settings: &[&str], subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
         let mut git = self.command.command();
         git.args(settings);
-        if self.asked == PasswordPrompt::Nobody {
+        if self.password_prompt == PasswordPrompt::Nobody {
             ask_nobody(&mut git, &self.command);
         }
         git.arg(subcommand).args(arguments);
-        let output = match self.asked {
+        let output = match self.password_prompt {
             PasswordPrompt::Nobody => limited::bound_output(&git, &self.limits),
             PasswordPrompt::User => limited::output(&mut git, &self.limits),
         };

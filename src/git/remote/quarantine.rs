@@ -18,14 +18,14 @@ use crate::git::command::{CommandError, GitCommand};
 use crate::git::id::CommitId;
 
 /// The folder of all quarantines, in the git directory.
-const PLACE: &str = "hierad/quarantine";
+const QUARANTINES: &str = "hierad/quarantine";
 
 /// The number of attempts to remove a quarantine while something is written there, and the pause after each.
-const LOOKS: usize = 100;
+const MAX_ATTEMPTS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The number of quarantines that this process has made.
-static MADE: AtomicU64 = AtomicU64::new(0);
+static MADE_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// A failure to make a quarantine.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub struct Quarantine {
 
 impl Quarantine {
     pub(in crate::git) fn make(common_dir: &Path) -> Result<Quarantine, QuarantineError> {
-        let place = common_dir.join(PLACE);
+        let place = common_dir.join(QUARANTINES);
         let made = Quarantine::make_in(&place, common_dir);
         let (folder, lock) = made.map_err(|source| QuarantineError { place, source })?;
         let command = GitCommand::for_quarantine(&folder, &folder.join("objects"));
@@ -56,10 +56,10 @@ impl Quarantine {
     fn make_in(place: &Path, common_dir: &Path) -> io::Result<(PathBuf, File)> {
         FileMode::PRIVATE.create_folder(place)?;
         // While this lock is held, nobody mistakes a folder in the making for an unused one.
-        let others = File::create(place.join("lock"))?;
-        others.lock()?;
+        let creation_lock = File::create(place.join("lock"))?;
+        creation_lock.lock()?;
         remove_unused(place)?;
-        let folder = place.join(format!("{}.{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
+        let folder = place.join(format!("{}.{}", std::process::id(), MADE_COUNT.fetch_add(1, Ordering::Relaxed)));
         FileMode::PRIVATE.create_folder(&folder.join("objects/info"))?;
         let lock = File::create(folder.join("lock"))?;
         lock.lock()?;
@@ -85,9 +85,10 @@ impl Quarantine {
         let remote = Remote::new(self.command.clone(), remote, PasswordPrompt::Nobody).filling(&self.folder, limit);
         remote.fetch_nowhere(names)?;
         let unread = |reason: &str| self.command.failed("fetch", reason.as_bytes());
-        let told = fs::read_to_string(self.folder.join("FETCH_HEAD")).map_err(|error| unread(&error.to_string()))?;
+        let fetch_head =
+            fs::read_to_string(self.folder.join("FETCH_HEAD")).map_err(|error| unread(&error.to_string()))?;
         let targets: Vec<CommitId> =
-            told.lines().filter_map(|line| CommitId::from_hex(line.split_once('\t')?.0)).collect();
+            fetch_head.lines().filter_map(|line| CommitId::from_hex(line.split_once('\t')?.0)).collect();
         if targets.len() == names.len() { Ok(targets) } else { Err(unread("it did not report what it fetched")) }
     }
 }
@@ -102,7 +103,7 @@ impl Drop for Quarantine {
 
 /// Removes a folder. Programs that an ended git has started may still write there for a moment.
 fn remove(folder: &Path) -> io::Result<()> {
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_ATTEMPTS {
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => thread::sleep(PAUSE),
             result => return result,

@@ -21,10 +21,10 @@ use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, read_config};
 use gitmodules::{GITMODULES, names_by_path};
 
 /// The maximum number of submodules in a tree, including those in other submodules.
-const MOST: usize = 4096;
+const MAX_SUBMODULES: usize = 4096;
 
 /// The maximum depth of submodules within one another.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The clones opened so far.
 #[derive(Default)]
@@ -43,35 +43,39 @@ pub(super) struct Superproject {
 }
 
 /// The submodules that may still be opened.
-struct Left {
+struct Remaining {
     count: usize,
     depth: usize,
 }
 
 impl Clones {
     /// Returns `tree` with the files of its submodules in it. A submodule whose commit is in no clone stays as it is.
-    pub(super) fn graft(&self, tree: Arc<dyn FileTree>, of: &Superproject) -> Result<Arc<dyn FileTree>, TreeError> {
-        self.graft_some(tree, of, &mut Left { count: MOST, depth: DEEPEST })
+    pub(super) fn graft(
+        &self,
+        tree: Arc<dyn FileTree>,
+        superproject: &Superproject,
+    ) -> Result<Arc<dyn FileTree>, TreeError> {
+        self.graft_some(tree, superproject, &mut Remaining { count: MAX_SUBMODULES, depth: MAX_DEPTH })
     }
 
     fn graft_some(
         &self,
         tree: Arc<dyn FileTree>,
-        of: &Superproject,
-        left: &mut Left,
+        superproject: &Superproject,
+        remaining: &mut Remaining,
     ) -> Result<Arc<dyn FileTree>, TreeError> {
         let Some(Entry::File(id)) = tree.entry(GITMODULES)? else { return Ok(tree) };
         let mut grafts = BTreeMap::new();
         for (path, name) in names_by_path(&read_config(&*tree, GITMODULES, id)?) {
             let Some(Entry::Submodule(Some(commit))) = tree.entry(&path)? else { continue };
-            if left.count == 0 || left.depth == 0 {
+            if remaining.count == 0 || remaining.depth == 0 {
                 break;
             }
-            left.count -= 1;
-            let Some((found, inner)) = self.open(of, (&name, &path), CommitId(commit)) else { continue };
-            left.depth -= 1;
-            let tree = self.graft_some(found, &inner, left)?;
-            left.depth += 1;
+            remaining.count -= 1;
+            let Some((found, inner)) = self.open(superproject, (&name, &path), CommitId(commit)) else { continue };
+            remaining.depth -= 1;
+            let tree = self.graft_some(found, &inner, remaining)?;
+            remaining.depth += 1;
             grafts.insert(path, Graft::Read { tree, commit });
         }
         Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
@@ -80,25 +84,29 @@ impl Clones {
     /// Opens the files of a submodule, and returns it as a repository that may have submodules, too.
     fn open(
         &self,
-        of: &Superproject,
+        superproject: &Superproject,
         (name, path): (&str, &str),
         commit: CommitId,
     ) -> Option<(Arc<dyn FileTree>, Superproject)> {
-        let work = of.work.as_deref().and_then(|top| folder_in(top, path));
-        let own = work.as_deref().and_then(git_dir_of);
+        let work = superproject.work.as_deref().and_then(|top| folder_in(top, path));
+        let checked_out_git_dir = work.as_deref().and_then(git_dir_of);
         let inner = |git_dir: &Path, is_work_tree| Superproject {
             git_dirs: vec![git_dir.to_owned()],
             work: work.clone(),
             is_work_tree,
-            file_limit: of.file_limit,
+            file_limit: superproject.file_limit,
         };
-        if let (true, Some(top), Some(git_dir)) = (of.is_work_tree, &work, &own) {
-            let tree = WorkTree::new(top).with_index(git_dir, &self.objects(git_dir, of.file_limit)?);
-            return Some((Arc::new(tree.reading_at_most(of.file_limit)), inner(git_dir, true)));
+        if let (true, Some(top), Some(git_dir)) = (superproject.is_work_tree, &work, &checked_out_git_dir) {
+            let tree = WorkTree::new(top).with_index(git_dir, &self.objects(git_dir, superproject.file_limit)?);
+            return Some((Arc::new(tree.reading_at_most(superproject.file_limit)), inner(git_dir, true)));
         }
-        let mut clones = of.git_dirs.iter().map(|folder| folder.join("modules").join(name)).chain(own.clone());
+        let mut clones = superproject
+            .git_dirs
+            .iter()
+            .map(|folder| folder.join("modules").join(name))
+            .chain(checked_out_git_dir.clone());
         clones.find_map(|git_dir| {
-            let tree = CommitTree::open(&self.objects(&git_dir, of.file_limit)?, commit).ok()?;
+            let tree = CommitTree::open(&self.objects(&git_dir, superproject.file_limit)?, commit).ok()?;
             Some((Arc::new(tree) as Arc<dyn FileTree>, inner(&git_dir, false)))
         })
     }
@@ -131,11 +139,11 @@ fn folder_in(top: &Path, path: &str) -> Option<PathBuf> {
 
 /// Returns the git directory of a submodule in the work tree: its `.git`, or the folder that this file names.
 fn git_dir_of(folder: &Path) -> Option<PathBuf> {
-    let own = folder.join(".git");
-    let kind = fs::symlink_metadata(&own).ok()?;
+    let dot_git = folder.join(".git");
+    let kind = fs::symlink_metadata(&dot_git).ok()?;
     if kind.is_dir() {
-        return Some(own);
+        return Some(dot_git);
     }
-    let text = kind.is_file().then(|| fs::read_to_string(own).ok()).flatten()?;
+    let text = kind.is_file().then(|| fs::read_to_string(dot_git).ok()).flatten()?;
     folder.join(text.strip_prefix("gitdir: ")?.trim_end()).canonicalize().ok()
 }

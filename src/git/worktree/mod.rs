@@ -19,7 +19,7 @@ use staged::Staged;
 /// The files of a work tree, each as it is on disk when it is first read.
 pub struct WorkTree {
     root: PathBuf,
-    seen: FrozenFiles,
+    frozen_files: FrozenFiles,
     /// The git directory of the work tree and the repository's objects, if it has any.
     repository: Option<(PathBuf, Arc<Objects>)>,
     /// The entries of the index that the files on disk do not show, once they are needed.
@@ -29,8 +29,8 @@ pub struct WorkTree {
 impl WorkTree {
     /// Makes the tree of the files below the folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> WorkTree {
-        let (seen, staged) = (FrozenFiles::default(), OnceLock::new());
-        WorkTree { root: root.into(), seen, repository: None, staged }
+        let (frozen_files, staged) = (FrozenFiles::default(), OnceLock::new());
+        WorkTree { root: root.into(), frozen_files, repository: None, staged }
     }
 
     /// Uses the index of a git directory for files that are not on disk.
@@ -41,7 +41,7 @@ impl WorkTree {
     /// Sets the size of the largest file that is read, in bytes.
     #[must_use]
     pub fn reading_at_most(self, bytes: u64) -> WorkTree {
-        WorkTree { seen: FrozenFiles::of_at_most(bytes), ..self }
+        WorkTree { frozen_files: FrozenFiles::of_at_most(bytes), ..self }
     }
 
     /// Returns the folder that holds the files.
@@ -63,14 +63,14 @@ impl WorkTree {
         Ok(head.ok().and_then(|id| id.as_bytes().try_into().ok()).or(staged))
     }
 
-    /// Returns the id of a file whose content on disk has the id `own`: the index's id, if git has converted the
+    /// Returns the id of a file whose content on disk has the id `content_id`: the index's id, if git has converted the
     /// file.
-    fn id_of(&self, path: &str, disk: &Path, own: BlobId) -> BlobId {
+    fn id_of(&self, path: &str, disk: &Path, content_id: BlobId) -> BlobId {
         if self.repository.is_none() {
-            return own;
+            return content_id;
         }
         let metadata = fs::symlink_metadata(disk).ok();
-        metadata.and_then(|metadata| self.staged().ok()?.unchanged(path, &metadata)).unwrap_or(own)
+        metadata.and_then(|metadata| self.staged().ok()?.unchanged(path, &metadata)).unwrap_or(content_id)
     }
 
     fn entry_at(&self, path: &str, disk: &Path) -> Result<Option<Entry>, TreeError> {
@@ -92,7 +92,7 @@ impl WorkTree {
             let is_repository = !path.is_empty() && (has_git() || self.is_left_empty(path, disk)?);
             Some(if is_repository { Entry::Submodule(None) } else { Entry::Folder })
         } else if kind.is_file() {
-            Some(Entry::File(self.seen.file(path, disk)?))
+            Some(Entry::File(self.frozen_files.file(path, disk)?))
         } else {
             None // sockets, pipes and devices are nothing to git
         })
@@ -161,10 +161,10 @@ impl FileTree for WorkTree {
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         let left_out = || self.repository.as_ref().and_then(|(_, objects)| objects.blob(id.0).ok());
-        self.seen.read(id).or_else(|error| left_out().ok_or(error))
+        self.frozen_files.read(id).or_else(|error| left_out().ok_or(error))
     }
 
     fn is_on_disk(&self, id: BlobId) -> bool {
-        self.seen.has(id)
+        self.frozen_files.has(id)
     }
 }

@@ -54,10 +54,10 @@ impl Staged {
             return Ok(Staged::default());
         }
         // libgit2 knows neither a split index nor a sparse one, which has folders in place of their files.
-        Staged::read_here(&path, objects).or_else(|_| Staged::listed(git_dir, objects))
+        Staged::read_with_library(&path, objects).or_else(|_| Staged::read_with_command(git_dir, objects))
     }
 
-    fn read_here(path: &Path, objects: &Objects) -> Result<Staged, git2::Error> {
+    fn read_with_library(path: &Path, objects: &Objects) -> Result<Staged, git2::Error> {
         let time = path.symlink_metadata().as_ref().map(modified).unwrap_or_default();
         let mut staged = Staged { time, ..Staged::default() };
         for entry in Index::open(path)?.iter() {
@@ -84,7 +84,7 @@ impl Staged {
         is_as_seen.then_some(BlobId(seen.id))
     }
 
-    fn listed(git_dir: &Path, objects: &Objects) -> Result<Staged, String> {
+    fn read_with_command(git_dir: &Path, objects: &Objects) -> Result<Staged, String> {
         let list = GitCommand::for_git_dir(git_dir, &[]).query(&["ls-files", "-t", "--stage", "-z"]);
         let list = list.map_err(|error| error.to_string())?.unwrap_or_default();
         let mut staged = Staged::default();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub fn is_tracked(path: &Path) -> io::Result<bool> {
     // The system refuses paths with too many links, so the recursion ends.
     path.canonicalize()?;
-    on_the_way(&std::path::absolute(path)?)
+    has_tracked_part(&std::path::absolute(path)?)
 }
 
 /// Returns true if the index of a git directory has an entry at, below or above a path from the top, or cannot be
@@ -21,7 +21,7 @@ pub(in crate::git) fn tracks(git_dir: &Path, path: &str) -> bool {
     index.iter().any(|entry| is_in(&entry.path, path.as_bytes()) || is_in(path.as_bytes(), &entry.path))
 }
 
-fn on_the_way(path: &Path) -> io::Result<bool> {
+fn has_tracked_part(path: &Path) -> io::Result<bool> {
     for place in path.ancestors() {
         let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
         let real = folder.canonicalize()?;
@@ -31,7 +31,7 @@ fn on_the_way(path: &Path) -> io::Result<bool> {
             return Ok(true);
         }
         if let Some(link) = link
-            && on_the_way(&real.join(link))?
+            && has_tracked_part(&real.join(link))?
         {
             return Ok(true);
         }
@@ -56,9 +56,9 @@ fn has_entry(entry: &Path) -> io::Result<bool> {
 /// Returns the index of the work tree at `top`, or `None` if there is none.
 fn index_of(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
-    let named = std::fs::read_to_string(&dot_git).ok();
-    let named = named.and_then(|text| Some(top.join(text.strip_prefix("gitdir: ")?.trim_end())));
-    Some(named.unwrap_or(dot_git).join("index")).filter(|index| index.is_file())
+    let git_dir = std::fs::read_to_string(&dot_git).ok();
+    let git_dir = git_dir.and_then(|text| Some(top.join(text.strip_prefix("gitdir: ")?.trim_end())));
+    Some(git_dir.unwrap_or(dot_git).join("index")).filter(|index| index.is_file())
 }
 
 fn unreadable(index: &Path, error: &git2::Error) -> io::Error {
