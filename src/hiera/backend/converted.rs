@@ -22,7 +22,7 @@ struct Known {
     /// The attributes that have git convert a file, by its path.
     by_path: HashMap<String, Arc<[String]>>,
     /// Files that replace the converted ones, or `None` if the conversion makes no difference.
-    others: HashMap<(String, BlobId, Format), Option<Arc<DataFile>>>,
+    replacements: HashMap<(String, BlobId, Format), Option<Arc<DataFile>>>,
 }
 
 impl ConvertedFiles {
@@ -35,7 +35,7 @@ impl ConvertedFiles {
         file: Arc<DataFile>,
     ) -> Result<Arc<DataFile>, TreeError> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { attributes, by_path, others } = &mut *known;
+        let Known { attributes, by_path, replacements } = &mut *known;
         let converting = if let Some(converting) = by_path.get(path) {
             converting.clone()
         } else {
@@ -46,25 +46,25 @@ impl ConvertedFiles {
         if converting.is_empty() {
             return Ok(file);
         }
-        let of_file = (path.to_owned(), id, file.format());
-        if let Some(other) = others.get(&of_file) {
-            return Ok(other.clone().unwrap_or(file));
+        let replacement_key = (path.to_owned(), id, file.format());
+        if let Some(replacement) = replacements.get(&replacement_key) {
+            return Ok(replacement.clone().unwrap_or(file));
         }
-        let other = other(tree, id, (&file, &converting))?.map(Arc::new);
-        others.insert(of_file, other.clone());
-        Ok(other.unwrap_or(file))
+        let replacement = replacement(tree, id, (&file, &converting))?.map(Arc::new);
+        replacements.insert(replacement_key, replacement.clone());
+        Ok(replacement.unwrap_or(file))
     }
 }
 
 /// Returns the replacement for a file with these attributes, or `None` if they make no difference.
-fn other(
+fn replacement(
     tree: &dyn FileTree,
     id: BlobId,
     (file, converting): (&DataFile, &[String]),
 ) -> Result<Option<DataFile>, TreeError> {
     // An id in a comment makes no difference.
-    let counts = |attribute: &&String| *attribute != IDENT || has_ident(file.value());
-    let Some(attribute) = converting.iter().find(counts) else { return Ok(None) };
+    let matters = |attribute: &&String| *attribute != IDENT || has_ident(file.value());
+    let Some(attribute) = converting.iter().find(matters) else { return Ok(None) };
     if converting == [IDENT]
         && let Some(content) = with_ident(tree, id)?
     {

@@ -81,7 +81,7 @@ impl Format {
 pub const ANOTHER_CONTENT: &str = "a checkout has another content";
 
 /// The beginnings of the contents that git filters store instead of the real ones.
-const STORED: [(&[u8], &str); 2] = [
+const PLACEHOLDER_BEGINNINGS: [(&[u8], &str); 2] = [
     (b"version https://git-lfs.github.com/spec/v1\n", "the repository holds a pointer of Git LFS"),
     (b"\0GITCRYPT\0", "git-crypt has encrypted the file"),
 ];
@@ -104,11 +104,11 @@ pub struct DataFile {
 impl DataFile {
     /// Parses `content`.
     pub fn parse(content: &[u8], format: Format) -> DataFile {
-        if let Some(stored) = STORED.iter().find(|(begin, _)| content.starts_with(begin)) {
-            return DataFile::unknown(format, FaultKind::Converted, format!("{}: {ANOTHER_CONTENT}", stored.1));
+        if let Some(placeholder) = PLACEHOLDER_BEGINNINGS.iter().find(|(begin, _)| content.starts_with(begin)) {
+            return DataFile::unknown(format, FaultKind::Converted, format!("{}: {ANOTHER_CONTENT}", placeholder.1));
         }
         let file = DataFile::read(content, format);
-        let notes = file.noted(content);
+        let notes = file.all_notes(content);
         file.with_notes(notes)
     }
 
@@ -234,8 +234,8 @@ impl DataFile {
 
     /// Returns true if the file is well-formed but not a hash (an empty YAML file passes as a hash without entries).
     pub fn is_no_hash(&self) -> bool {
-        let empty = self.format.is_yaml() && matches!(self.value, Value::Undef | Value::Boolean(false));
-        self.fault.is_none() && !empty && self.value.as_hash().is_none()
+        let is_empty = self.format.is_yaml() && matches!(self.value, Value::Undef | Value::Boolean(false));
+        self.fault.is_none() && !is_empty && self.value.as_hash().is_none()
     }
 
     /// Returns the data that the function returns to Puppet, or `None` for an empty file. `path` is for error texts.
@@ -302,7 +302,7 @@ fn with_entry(value: &Value, other: Option<&Value>, path: &[Value]) -> Option<Va
     let mut hash = value.as_hash().cloned().unwrap_or_default();
     let other = other.and_then(Value::as_hash).and_then(|other| other.get_value(key));
     let entry = match hash.get_value(key) {
-        Some(own) if !rest.is_empty() => with_entry(own, other, rest),
+        Some(existing) if !rest.is_empty() => with_entry(existing, other, rest),
         _ => other.filter(|_| rest.is_empty()).cloned().or_else(|| {
             let nothing = Value::hash(Hash::new());
             (!rest.is_empty()).then(|| with_entry(&nothing, other, rest)).flatten()

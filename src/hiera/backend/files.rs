@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use super::reading::{MOST, Reading};
+use super::reading::{DEFAULT_LIMIT, Reading};
 use super::{DataFile, Format};
 use crate::puppet::document::FaultKind;
 use crate::tree::{BlobId, FileTree, TreeError};
@@ -24,10 +24,10 @@ pub trait ParsedFiles: Send + Sync {
 }
 
 /// The approximate ratio of a parsed file's memory to the size of its content.
-const GROWTH: usize = 10;
+const MEMORY_RATIO: usize = 10;
 
 /// The approximate memory of a parsed file without content, in bytes.
-const LEAST: usize = 1 << 10;
+const MIN_FILE_MEMORY: usize = 1 << 10;
 
 /// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it. Beyond a
 /// memory limit, unused files are dropped, those first that were requested longest ago.
@@ -50,7 +50,7 @@ pub struct FileMemory {
 /// Keeps all files; those being read at the same time take at most 1 GiB.
 impl Default for FileMemory {
     fn default() -> FileMemory {
-        FileMemory { kept: usize::MAX, read: MOST }
+        FileMemory { kept: usize::MAX, read: DEFAULT_LIMIT }
     }
 }
 
@@ -100,7 +100,7 @@ impl DataFiles {
         } else {
             // Only the keys of this file fail.
             match tree.read(id) {
-                Ok(content) => match self.reading.begin(&content, format) {
+                Ok(content) => match self.reading.reserve(&content, format) {
                     Ok(_reading) => (DataFile::parse(&content, format), content.len()),
                     Err(reason) => (DataFile::unknown(format, FaultKind::Size, reason), 0),
                 },
@@ -108,27 +108,32 @@ impl DataFiles {
                 Err(error) => return Err(error),
             }
         };
-        Ok(self.lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
+        Ok(self.lock().add((id, format), Arc::new(file), (MIN_FILE_MEMORY + size * MEMORY_RATIO, is_new), self.limit))
     }
 
-    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`. Does nothing unless `was` is in
-    /// memory and may share entries with the new version.
+    /// Parses the file `id` of `tree` as a new version of the file `former_id` of `former_tree`. Does nothing unless
+    /// that file is in memory and may share entries with the new version.
     pub fn add_version(
         &self,
-        (before, was): (&dyn FileTree, BlobId),
+        (former_tree, former_id): (&dyn FileTree, BlobId),
         (tree, id): (&dyn FileTree, BlobId),
         format: Format,
     ) -> Result<(), TreeError> {
-        let file = self.lock().find((was, format)).filter(|file| file.is_separable());
+        let file = self.lock().find((former_id, format)).filter(|file| file.is_separable());
         let Some(file) = file.filter(|_| !self.has((id, format))) else { return Ok(()) };
-        let Ok(former) = before.read(was) else { return Ok(()) };
+        let Ok(former) = former_tree.read(former_id) else { return Ok(()) };
         let content = match tree.read(id) {
             Err(error) if error.is_too_large => return Ok(()),
             content => content?,
         };
-        let Ok(_reading) = self.reading.begin(&content, format) else { return Ok(()) };
+        let Ok(_reading) = self.reading.reserve(&content, format) else { return Ok(()) };
         let file = file.version(&content, &former);
-        self.lock().add((id, format), Arc::new(file), (LEAST + content.len() * GROWTH, true), self.limit);
+        self.lock().add(
+            (id, format),
+            Arc::new(file),
+            (MIN_FILE_MEMORY + content.len() * MEMORY_RATIO, true),
+            self.limit,
+        );
         Ok(())
     }
 
@@ -228,7 +233,7 @@ mod tests {
         for content in &contents {
             tree.add(content, content.as_bytes());
         }
-        let size = LEAST + contents[0].len() * GROWTH;
+        let size = MIN_FILE_MEMORY + contents[0].len() * MEMORY_RATIO;
         let files = DataFiles::new(None, FileMemory { kept: size * 8, ..FileMemory::default() });
         let get = |number: usize| files.get(&tree, BlobId::of(contents[number].as_bytes()), Format::Yaml).unwrap();
         let held = get(0);

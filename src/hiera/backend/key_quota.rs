@@ -16,7 +16,7 @@ use crate::tree::{BlobId, FileTree, TreeError};
 use crate::value::Hash;
 
 /// The number of size classes. Each covers files with up to twice as many keys as the one before.
-const SIZES: usize = usize::BITS as usize + 1;
+const SIZE_CLASSES: usize = usize::BITS as usize + 1;
 
 /// Reads data files as long as their total number of keys is within a limit. The choice of files that are set aside
 /// depends on all counted files, but not on their order.
@@ -32,7 +32,7 @@ struct Counting {
     limit: usize,
     counted: HashSet<FileId, RandomState>,
     /// The number of keys in the files of each size class.
-    by_size: [usize; SIZES],
+    by_size: [usize; SIZE_CLASSES],
     /// The largest size class that is read.
     largest: usize,
     set_aside: HashMap<FileId, Arc<DataFile>, RandomState>,
@@ -45,8 +45,8 @@ impl KeyQuota {
         *self.lock() = Some(Counting {
             limit,
             counted: HashSet::default(),
-            by_size: [0; SIZES],
-            largest: SIZES - 1,
+            by_size: [0; SIZE_CLASSES],
+            largest: SIZE_CLASSES - 1,
             set_aside: HashMap::default(),
             is_closed: false,
         });
@@ -67,7 +67,7 @@ impl KeyQuota {
 
     /// Returns the largest size class that is read, or `None` if all are. It only ever decreases.
     pub fn largest(&self) -> Option<usize> {
-        self.lock().as_ref().map(|counting| counting.largest).filter(|largest| *largest < SIZES - 1)
+        self.lock().as_ref().map(|counting| counting.largest).filter(|largest| *largest < SIZE_CLASSES - 1)
     }
 
     /// Returns the file `id` of `tree`, parsed, or a file in its place that fails.
@@ -83,7 +83,7 @@ impl KeyQuota {
         }
         let file = files.get(tree, id, format)?;
         Ok(match &mut *self.lock() {
-            Some(counting) => counting.judge(files, (id, format), file),
+            Some(counting) => counting.count_and_check(files, (id, format), file),
             None => file,
         })
     }
@@ -95,12 +95,12 @@ impl KeyQuota {
 
 impl Counting {
     /// Counts a file, and returns it unless it is too large.
-    fn judge(&mut self, files: &DataFiles, id: FileId, file: Arc<DataFile>) -> Arc<DataFile> {
+    fn count_and_check(&mut self, files: &DataFiles, id: FileId, file: Arc<DataFile>) -> Arc<DataFile> {
         let count = file.content().map_or(0, Hash::len);
         let size = (usize::BITS - count.leading_zeros()) as usize;
         if !self.is_closed && self.counted.insert(id) {
             self.by_size[size] = self.by_size[size].saturating_add(count);
-            self.largest = self.fitting();
+            self.largest = self.largest_within_limit();
         }
         if size <= self.largest {
             return file;
@@ -116,13 +116,13 @@ impl Counting {
     }
 
     /// Returns the largest size class up to which all files together are within the limit.
-    fn fitting(&self) -> usize {
+    fn largest_within_limit(&self) -> usize {
         let mut keys: usize = 0;
-        let is_over = |of_size: &usize| {
-            keys = keys.saturating_add(*of_size);
+        let is_over = |count: &usize| {
+            keys = keys.saturating_add(*count);
             keys > self.limit
         };
-        self.by_size.iter().position(is_over).map_or(SIZES - 1, |first| first.saturating_sub(1))
+        self.by_size.iter().position(is_over).map_or(SIZE_CLASSES - 1, |first| first.saturating_sub(1))
     }
 }
 

@@ -23,24 +23,24 @@ pub struct Mentions {
 }
 
 /// The empty interpolation, and the maximum number of times that these are removed from a text.
-const NOTHING: &str = "%{}";
-const PASSES: usize = 3;
+const EMPTY_EXPRESSION: &str = "%{}";
+const MAX_PASSES: usize = 3;
 
 /// Returns true if a text may begin an interpolation that another text completes, since the result of a lookup is
 /// interpolated again.
-fn begins_more(text: &str) -> bool {
+fn may_continue(text: &str) -> bool {
     text.ends_with('%') || text.rfind("%{").is_some_and(|start| !text[start..].contains('}'))
 }
 
 impl Mentions {
     /// Returns the references in each value of `hash`; values without any are left out.
     pub(super) fn of_all(hash: &Hash) -> Vec<(Arc<str>, Mentions)> {
-        let of = |(key, value): (&Value, &Value)| {
+        let entry_mentions = |(key, value): (&Value, &Value)| {
             let mut mentions = Mentions::default();
             mentions.add(value);
             mentions.is_some().then(|| (key.to_s().into(), mentions))
         };
-        hash.iter().filter_map(of).collect()
+        hash.iter().filter_map(entry_mentions).collect()
     }
 
     /// Returns the references in `value`.
@@ -74,8 +74,8 @@ impl Mentions {
     fn add_source(&mut self, source: &str) {
         self.anything |= may_be_encrypted(source);
         self.scan(source);
-        if let Cow::Owned(left) = self.without_nothing(source) {
-            self.scan(&left);
+        if let Cow::Owned(reduced) = self.without_empty_expressions(source) {
+            self.scan(&reduced);
         }
     }
 
@@ -117,15 +117,15 @@ impl Mentions {
 
     /// Returns `text` without empty interpolations, which people use to write a literal `%{`: `%%{}{HTTP_HOST}`
     /// becomes `%{HTTP_HOST}`, a reference if the text is interpolated again.
-    fn without_nothing<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+    fn without_empty_expressions<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
-        for _ in 0..PASSES {
-            if !text.contains(NOTHING) {
+        for _ in 0..MAX_PASSES {
+            if !text.contains(EMPTY_EXPRESSION) {
                 return text;
             }
-            text = text.replace(NOTHING, "").into();
+            text = text.replace(EMPTY_EXPRESSION, "").into();
         }
-        self.anything |= text.contains(NOTHING);
+        self.anything |= text.contains(EMPTY_EXPRESSION);
         text
     }
 
@@ -152,13 +152,13 @@ impl Mentions {
         if !text.contains('%') {
             return;
         }
-        let left = self.without_nothing(text);
-        self.anything |= begins_more(&left);
-        if let Some(template) = Template::parse(&left) {
-            self.anything |= template.literals().any(begins_more);
+        let reduced = self.without_empty_expressions(text);
+        self.anything |= may_continue(&reduced);
+        if let Some(template) = Template::parse(&reduced) {
+            self.anything |= template.literals().any(may_continue);
             self.add_template(&template);
         }
-        if let (Cow::Owned(_), Some(template)) = (&left, Template::parse(text)) {
+        if let (Cow::Owned(_), Some(template)) = (&reduced, Template::parse(text)) {
             self.add_template(&template);
         }
         self.anything |= text.contains("literal") && text.contains("%{");

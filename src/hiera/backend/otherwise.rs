@@ -22,7 +22,7 @@ impl DataFile {
 
     /// Returns the places that a server reads differently, including those that the parser does not note. `content`
     /// is the file's text. Floats are left out.
-    pub(super) fn noted(&self, content: &[u8]) -> Notes {
+    pub(super) fn all_notes(&self, content: &[u8]) -> Notes {
         if self.fault().is_some() {
             return Notes::default();
         }

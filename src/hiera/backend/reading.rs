@@ -5,63 +5,63 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use super::Format;
 
 /// The maximum memory per byte of a file, in bytes. A long text takes this much.
-const OF_A_BYTE: usize = 6;
+const MEMORY_PER_BYTE: usize = 6;
 
 /// The maximum memory per character that may begin a value, in bytes. A file of nothing but tiny values takes this
 /// much.
-const OF_A_VALUE: usize = 320;
+const MEMORY_PER_VALUE: usize = 320;
 
 /// The default limit of the memory for files that are read at the same time, in bytes.
-pub(super) const MOST: usize = 1 << 30;
+pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
 
 /// Lets files be read at the same time within a memory limit. The others wait.
 pub(super) struct Reading {
     limit: usize,
-    taken: Mutex<usize>,
+    reserved: Mutex<usize>,
     freed: Condvar,
 }
 
 /// A file that is being read, and the memory that it takes.
-pub(super) struct Begun<'r> {
+pub(super) struct Reservation<'r> {
     reading: &'r Reading,
     size: usize,
 }
 
 impl Reading {
     pub(super) fn within(limit: usize) -> Reading {
-        Reading { limit, taken: Mutex::default(), freed: Condvar::new() }
+        Reading { limit, reserved: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Waits until there is memory to read `content`. Returns the reason if there will never be enough.
-    pub(super) fn begin(&self, content: &[u8], format: Format) -> Result<Begun<'_>, String> {
-        let size = most_memory(content, format);
+    pub(super) fn reserve(&self, content: &[u8], format: Format) -> Result<Reservation<'_>, String> {
+        let size = max_memory(content, format);
         if size > self.limit {
-            let is_set = self.limit < MOST;
-            let of = if is_set { ", a quarter of 'memory' under 'limits' in hierad.yaml" } else { "" };
+            let is_set = self.limit < DEFAULT_LIMIT;
+            let setting = if is_set { ", a quarter of 'memory' under 'limits' in hierad.yaml" } else { "" };
             let (size, limit) = (size >> 20, self.limit >> 20);
             return Err(format!(
-                "the file may take {size} MiB of memory, and files at most {limit} MiB{of}: divide it"
+                "the file may take {size} MiB of memory, and files at most {limit} MiB{setting}: divide it"
             ));
         }
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |taken: &mut usize| *taken + size > self.limit;
-        let mut taken = self.freed.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
-        *taken += size;
-        Ok(Begun { reading: self, size })
+        let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |reserved: &mut usize| *reserved + size > self.limit;
+        let mut reserved = self.freed.wait_while(reserved, is_full).unwrap_or_else(PoisonError::into_inner);
+        *reserved += size;
+        Ok(Reservation { reading: self, size })
     }
 }
 
-impl Drop for Begun<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        *self.reading.taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.size;
+        *self.reading.reserved.lock().unwrap_or_else(PoisonError::into_inner) -= self.size;
         self.reading.freed.notify_all();
     }
 }
 
 /// Returns the maximum memory that it takes to read a file, in bytes.
-fn most_memory(content: &[u8], format: Format) -> usize {
+fn max_memory(content: &[u8], format: Format) -> usize {
     let values = content.iter().filter(|byte| may_begin_value(**byte, format)).count();
-    content.len().saturating_mul(OF_A_BYTE).saturating_add(values.saturating_mul(OF_A_VALUE))
+    content.len().saturating_mul(MEMORY_PER_BYTE).saturating_add(values.saturating_mul(MEMORY_PER_VALUE))
 }
 
 /// Returns true if a value, or a part of one, may begin after this character.
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn files_beyond_the_limit_wait_or_are_refused() {
         let content = b"a: 1\n";
-        let reading = Reading::within(most_memory(content, Format::Yaml) * 2);
+        let reading = Reading::within(max_memory(content, Format::Yaml) * 2);
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        let _begun = reading.begin(content, Format::Yaml).unwrap();
+                        let _begun = reading.reserve(content, Format::Yaml).unwrap();
                         most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
                         std::thread::yield_now();
                         now.fetch_sub(1, Ordering::Relaxed);
@@ -98,6 +98,6 @@ mod tests {
             }
         });
         assert!((1..=2).contains(&most.into_inner()));
-        assert!(reading.begin(&content.repeat(3), Format::Yaml).is_err());
+        assert!(reading.reserve(&content.repeat(3), Format::Yaml).is_err());
     }
 }

@@ -79,10 +79,10 @@ pub fn parts(text: &[u8]) -> impl Iterator<Item = TextPart<'_>> {
 }
 
 /// Makes a block from the text of a match, which is ASCII.
-fn block(matched: &[u8], method: bool) -> Block {
+fn block(matched: &[u8], has_method: bool) -> Block {
     let text: String =
         matched.iter().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| char::from(*byte)).collect();
-    let comma = text.find(',').filter(|_| method);
+    let comma = text.find(',').filter(|_| has_method);
     Block { text, comma }
 }
 

@@ -7,7 +7,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::value::Value;
 
 /// The prefix of an allowed key that is an environment variable.
-const VARIABLE: &str = "env:";
+const VARIABLE_PREFIX: &str = "env:";
 
 /// The place of a key: the environment variable, if that is set, or else the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -59,7 +59,7 @@ impl AllowedKeys {
     pub fn parse<'t>(entries: impl IntoIterator<Item = &'t str>) -> Result<AllowedKeys, String> {
         let mut allowed = AllowedKeys::default();
         for entry in entries {
-            if let Some(name) = entry.strip_prefix(VARIABLE).filter(|name| !name.is_empty()) {
+            if let Some(name) = entry.strip_prefix(VARIABLE_PREFIX).filter(|name| !name.is_empty()) {
                 allowed.variables.push(name.to_owned());
                 continue;
             }
@@ -142,7 +142,7 @@ impl NoKey {
     /// Returns the reason that the keys `names` are not allowed.
     pub(super) fn not_allowed(names: &KeyNames) -> NoKey {
         let entries = [&names.private, &names.public].into_iter().flat_map(|name| {
-            let variable = name.variable.as_ref().map(|variable| format!("{VARIABLE}{variable}"));
+            let variable = name.variable.as_ref().map(|variable| format!("{VARIABLE_PREFIX}{variable}"));
             [name.file.as_ref().map(ToString::to_string), variable]
         });
         NoKey::NotAllowed(entries.flatten().collect())

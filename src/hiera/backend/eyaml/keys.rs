@@ -18,7 +18,7 @@ use crate::hiera::backend::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// A private key with its certificate, and the blocks opened so far, first without and then with `clear`.
+/// A private key with its certificate, and the blocks opened so far, first without and then with `refuse_ambiguous`.
 pub struct KeyPair {
     private: RsaPrivateKey,
     certificate: Option<Certificate>,
@@ -54,7 +54,7 @@ impl Keys {
 
     /// Returns the same keys for lookups that see names instead of secrets.
     #[must_use]
-    pub fn named_by(self, names: Option<Arc<dyn SecretNames>>) -> Keys {
+    pub fn with_names(self, names: Option<Arc<dyn SecretNames>>) -> Keys {
         Keys { names, ..self }
     }
 
@@ -157,21 +157,21 @@ impl KeyPair {
         self.decrypt(data, false)
     }
 
-    /// Decrypts `data`, once for all calls. With `clear`, data is refused if only the key itself could tell which of
-    /// several recipients it belongs to.
-    pub fn open(&self, data: &[u8], clear: bool) -> Plaintext {
-        let known = &self.opened[usize::from(clear)];
+    /// Decrypts `data`, once for all calls. With `refuse_ambiguous`, data is refused if only the key itself could tell
+    /// which of several recipients it belongs to.
+    pub fn open(&self, data: &[u8], refuse_ambiguous: bool) -> Plaintext {
+        let known = &self.opened[usize::from(refuse_ambiguous)];
         if let Some(opened) = lock(known).get(data) {
             return opened.clone();
         }
-        let opened = self.decrypt(data, clear).map(Arc::from);
+        let opened = self.decrypt(data, refuse_ambiguous).map(Arc::from);
         lock(known).insert(data.into(), opened.clone());
         opened
     }
 
-    fn decrypt(&self, data: &[u8], clear: bool) -> Result<Vec<u8>, Refusal> {
+    fn decrypt(&self, data: &[u8], refuse_ambiguous: bool) -> Result<Vec<u8>, Refusal> {
         let (envelope, certificate) = (Envelope::parse(data)?, self.certificate.as_ref());
-        if clear && envelope.is_ambiguous(certificate) {
+        if refuse_ambiguous && envelope.is_ambiguous(certificate) {
             return Err(Refusal::Unsupported);
         }
         envelope.open(&self.private, certificate)
@@ -191,21 +191,21 @@ fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
     if ["PUBLIC KEY", "RSA PUBLIC KEY"].iter().any(|label| pem(content, label).is_some()) {
         return Err("private key is needed");
     }
-    let own = pem(content, "RSA PRIVATE KEY");
-    let general = pem(content, "PRIVATE KEY");
-    let own = RsaPrivateKey::from_pkcs1_der(own.as_deref().unwrap_or(content)).ok();
-    let key = own.or_else(|| RsaPrivateKey::from_pkcs8_der(general.as_deref().unwrap_or(content)).ok());
+    let pkcs1 = pem(content, "RSA PRIVATE KEY");
+    let pkcs8_der = pem(content, "PRIVATE KEY");
+    let pkcs1 = RsaPrivateKey::from_pkcs1_der(pkcs1.as_deref().unwrap_or(content)).ok();
+    let key = pkcs1.or_else(|| RsaPrivateKey::from_pkcs8_der(pkcs8_der.as_deref().unwrap_or(content)).ok());
     key.ok_or(UNREADABLE)
 }
 
 /// Returns the first PEM block with this label, decoded, or `None` if there is none. Text around it is ignored.
 fn pem(content: &[u8], label: &str) -> Option<Vec<u8>> {
     let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-    let is = |line: &[u8], word: &str| line == format!("-----{word} {label}-----").as_bytes();
-    lines.find(|line| is(line, "BEGIN"))?;
+    let is_marker = |line: &[u8], word: &str| line == format!("-----{word} {label}-----").as_bytes();
+    lines.find(|line| is_marker(line, "BEGIN"))?;
     let mut text = Vec::new();
     for line in lines {
-        if is(line, "END") {
+        if is_marker(line, "END") {
             return Some(ruby::unpack(&text));
         }
         text.extend(line);

@@ -19,7 +19,7 @@ pub use pkcs7::{Refusal, Rejected};
 use std::sync::Arc;
 
 use self::blocks::{Block, TextPart};
-use self::names::Named;
+use self::names::NamedContent;
 use crate::hiera::LookupError;
 use crate::hiera::interpolation::Opener;
 use crate::puppet::ruby;
@@ -63,12 +63,12 @@ pub enum Reader<'a> {
 struct Failure {
     why: Arc<str>,
     /// True if OpenSSL reports it for the block itself.
-    of_block: bool,
+    is_of_block: bool,
 }
 
 impl<T: Into<Arc<str>>> From<T> for Failure {
     fn from(why: T) -> Failure {
-        Failure { why: why.into(), of_block: false }
+        Failure { why: why.into(), is_of_block: false }
     }
 }
 
@@ -101,7 +101,7 @@ impl Opener for Decryption<'_> {
             match part {
                 TextPart::Plain(plain) => opened.extend(*plain),
                 TextPart::Block(block) => {
-                    let piece = self.piece(block).map_err(|why| self.failed(text, why))?;
+                    let piece = self.decrypt(block).map_err(|why| self.failed(text, why))?;
                     let (form, content) = self.content(piece, block, at + 1 == parts.len());
                     opened.extend(&*content);
                     secrecy = Secrecy::join(secrecy, Some(Secrecy { form, seal: block.seal() }));
@@ -137,15 +137,15 @@ impl Decryption<'_> {
                 if is_last {
                     chomp(&mut plain);
                 }
-                stand_in(names, Named::Plain, &plain)
+                stand_in(names, NamedContent::Plain, &plain)
             }
-            (Piece::Rejected(instead), Some(names)) => stand_in(names, Named::Rejected, &instead),
+            (Piece::Rejected(instead), Some(names)) => stand_in(names, NamedContent::Rejected, &instead),
             (Piece::Rejected(_) | Piece::Closed, _) => (Form::Encrypted, block.text().as_bytes().into()),
         }
     }
 
     /// Decrypts a block.
-    fn piece(&self, block: &Block) -> Result<Piece, Failure> {
+    fn decrypt(&self, block: &Block) -> Result<Piece, Failure> {
         if block.data().is_empty() {
             return Err("undefined method `[]' for nil:NilClass".into());
         }
@@ -153,25 +153,25 @@ impl Decryption<'_> {
             return Ok(Piece::Closed);
         }
         let Some(pair) = self.keys.pair_for(self.options)? else { return Ok(Piece::Closed) };
-        let clear = self.keys.names().is_some();
-        match pair.open(&ruby::unpack(block.data().as_bytes()), clear) {
+        let sees_names = self.keys.names().is_some();
+        match pair.open(&ruby::unpack(block.data().as_bytes()), sees_names) {
             Ok(plain) => Ok(Piece::Plain(plain)),
             Err(Refusal::Unsupported) => Ok(Piece::Closed),
             Err(Refusal::NoPkcs7(why)) => Err(why.into()),
-            Err(Refusal::Rejected(rejected)) if clear => Ok(Piece::Rejected(rejected.instead)),
+            Err(Refusal::Rejected(rejected)) if sees_names => Ok(Piece::Rejected(rejected.instead)),
             Err(Refusal::Ruby(why) | Refusal::Rejected(Rejected { why, .. })) => {
-                Err(Failure { why: why.into(), of_block: true })
+                Err(Failure { why: why.into(), is_of_block: true })
             }
         }
     }
 
-    fn failed(&self, text: &[u8], Failure { why, of_block }: Failure) -> LookupError {
+    fn failed(&self, text: &[u8], Failure { why, is_of_block }: Failure) -> LookupError {
         LookupError::puppet(match self.reader {
             Reader::Puppet { key, path } => {
                 let text = String::from_utf8_lossy(text);
                 format!("hiera-eyaml backend error decrypting {text} when looking up {key} in {path}. Error was {why}")
             }
-            Reader::Hiera3 { .. } if of_block => format!(
+            Reader::Hiera3 { .. } if is_of_block => format!(
                 "Hiera-eyaml decryption failed, check the encrypted data matches the key you are using.\nRaw message from system: {why}"
             ),
             Reader::Hiera3 { .. } => why.to_string(),

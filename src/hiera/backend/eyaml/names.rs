@@ -17,7 +17,7 @@ pub trait SecretNames: fmt::Debug + Send + Sync {
 
 /// The kinds of things that have names. Things of different kinds never share a name.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Named {
+pub(super) enum NamedContent {
     /// A plaintext.
     Plain,
     /// The bytes that result from a rejected block in place of a plaintext.
@@ -26,10 +26,10 @@ pub(super) enum Named {
 
 /// Returns the name of the content of a block in the value of `key`. Secrets of two keys have different names, even
 /// if they are equal.
-pub(super) fn name(names: &dyn SecretNames, kind: Named, key: &str, content: &[u8]) -> String {
+pub(super) fn name(names: &dyn SecretNames, kind: NamedContent, key: &str, content: &[u8]) -> String {
     let domain: &[u8] = match kind {
-        Named::Plain => b"plaintext",
-        Named::Rejected => b"rejected",
+        NamedContent::Plain => b"plaintext",
+        NamedContent::Rejected => b"rejected",
     };
     let mut all = Vec::with_capacity(content.len() + key.len() + 32);
     for part in [domain, key.as_bytes(), content] {

@@ -136,9 +136,9 @@ impl Envelope {
         };
         let (first, key) = match certificate {
             Some(certificate) => {
-                let own = self.recipients.iter().find(|recipient| recipient.certificate == certificate.name);
-                let own = own.ok_or(DECRYPT_ERROR)?;
-                (Some(own), open(own).ok())
+                let recipient = self.recipients.iter().find(|recipient| recipient.certificate == certificate.name);
+                let recipient = recipient.ok_or(DECRYPT_ERROR)?;
+                (Some(recipient), open(recipient).ok())
             }
             None => (self.recipients.first(), self.recipients.iter().find_map(|recipient| open(recipient).ok())),
         };
@@ -242,10 +242,10 @@ fn enveloped_data(data: &mut Constructed<'_, Source<'_>>) -> Parsed<Envelope> {
 
 fn recipient(info: &mut Constructed<'_, Source<'_>>) -> Parsed<Recipient> {
     skip_integer(info)?;
-    let certificate =
-        info.take_sequence(|name| Ok(CertificateName { issuer: sequence(name)?, serial: captured(name)? }))?;
+    let certificate = info
+        .take_sequence(|name| Ok(CertificateName { issuer: capture_sequence(name)?, serial: capture_value(name)? }))?;
     // OpenSSL uses the padding of PKCS #1 v1.5, whatever algorithm the data names.
-    sequence(info)?;
+    capture_sequence(info)?;
     Ok(Recipient { certificate, key: OctetString::take_from(info)? })
 }
 
@@ -253,13 +253,13 @@ fn certificate(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Certificate> {
     cons.take_sequence(|whole| {
         let certificate = whole.take_sequence(|body| {
             body.take_opt_constructed_if(Tag::CTX_0, skip_integer)?;
-            let serial = captured(body)?;
-            sequence(body)?;
-            let issuer = sequence(body)?;
-            let _validity = sequence(body)?;
-            let _subject = sequence(body)?;
+            let serial = capture_value(body)?;
+            capture_sequence(body)?;
+            let issuer = capture_sequence(body)?;
+            let _validity = capture_sequence(body)?;
+            let _subject = capture_sequence(body)?;
             let public_key = body.take_sequence(|key| {
-                sequence(key)?;
+                capture_sequence(key)?;
                 BitString::take_from(key)
             })?;
             body.skip_all()?;
@@ -276,12 +276,12 @@ fn skip_integer(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<()> {
 }
 
 /// Returns the next value, as encoded.
-fn captured(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Vec<u8>> {
+fn capture_value(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Vec<u8>> {
     cons.capture_one().map(|value| value.as_slice().to_vec())
 }
 
 /// Returns the next value, which must be a sequence, as encoded.
-fn sequence(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Vec<u8>> {
+fn capture_sequence(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Vec<u8>> {
     let value = cons.capture(|value| value.take_sequence(skip_all))?;
     Ok(value.as_slice().to_vec())
 }
