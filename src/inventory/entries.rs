@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::answers::store::{mark_in_use, mark_too};
+use super::answers::store::{add_in_use, mark_in_use};
 use super::fetched::Usable;
 use super::joined::EntryMode;
 use super::site_pp::SitePp;
@@ -175,7 +175,7 @@ impl Inventory {
         let state = State { files, facts, paths, entries, overlays };
         if self.answers.is_some() {
             // The next report needs them, too, and newer ones may arrive in the meantime.
-            if let Err(error) = mark_too(&self.folder, &state.answers()) {
+            if let Err(error) = add_in_use(&self.folder, &state.answers()) {
                 tracing::warn!(%error, "cannot keep the answers of sources of nodes that a report is made with");
             }
         }

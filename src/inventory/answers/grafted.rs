@@ -19,22 +19,22 @@ struct Line<'a> {
     facts: Parts<'a>,
 }
 
-/// Adds to the nodes of `own` those facts of `newer` that were not requested for `own`.
-pub(in crate::inventory) fn with_facts(own: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
-    let (text, lines) = (own.content()?, newer.lines()?);
-    let mut answer = begun(own);
+/// Adds to the nodes of `older` those facts of `newer` that were not requested for `older`.
+pub(in crate::inventory) fn with_facts(older: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
+    let (text, lines) = (older.content()?, newer.lines()?);
+    let mut answer = begin_answer(older);
     for line in text.lines() {
-        let whole = with_facts_of(line, &own.header.facts, |name| lines.get(name).map(String::as_str));
+        let whole = line_with_facts(line, &older.header.facts, |name| lines.get(name).map(String::as_str));
         answer.lines.extend(whole.as_deref().unwrap_or(line).as_bytes());
         answer.lines.push(b'\n');
     }
-    answer.count = own.header.count;
-    answer.facts = own.header.facts.clone().with(&newer.header.facts);
+    answer.count = older.header.count;
+    answer.facts = older.header.facts.clone().with(&newer.header.facts);
     Ok(answer)
 }
 
 /// Returns a line with the facts of a newer one for the same node that are not `known`, or `None` if there are none.
-fn with_facts_of<'l>(line: &str, known: &FactNames, newer: impl Fn(&str) -> Option<&'l str>) -> Option<String> {
+fn line_with_facts<'l>(line: &str, known: &FactNames, newer: impl Fn(&str) -> Option<&'l str>) -> Option<String> {
     let mut rest: Parts<'_> = serde_json::from_str(line).ok()?;
     let name: String = serde_json::from_str(rest.get("name")?.get()).ok()?;
     let other: Parts<'_> = serde_json::from_str(newer(&name)?).ok()?;
@@ -47,22 +47,22 @@ fn with_facts_of<'l>(line: &str, known: &FactNames, newer: impl Fn(&str) -> Opti
     serde_json::to_string(&Line { rest, facts }).ok()
 }
 
-/// Adds to `own` those nodes of `newer` that were not requested for `own`.
-pub(in crate::inventory) fn with_nodes(own: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
-    let (mut lines, mut answer) = (newer.lines()?, begun(own));
-    lines.extend(own.lines()?);
+/// Adds to `older` those nodes of `newer` that were not requested for `older`.
+pub(in crate::inventory) fn with_nodes(older: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
+    let (mut lines, mut answer) = (newer.lines()?, begin_answer(older));
+    lines.extend(older.lines()?);
     answer.failed = newer.header.failed.clone();
-    answer.failed.extend(own.header.failed.clone());
-    lines.retain(|name, _| !own.header.failed.contains_key(name));
+    answer.failed.extend(older.header.failed.clone());
+    lines.retain(|name, _| !older.header.failed.contains_key(name));
     answer.failed.retain(|name, _| !lines.contains_key(name));
     answer.count = lines.len();
     answer.lines = lines.into_values().flat_map(|line| line.into_bytes().into_iter().chain([b'\n'])).collect();
     Ok(answer)
 }
 
-/// Returns an empty answer with the time and the facts of `own`.
-fn begun(own: &Stored) -> Answer {
-    Answer { facts: own.header.facts.clone(), fetched: Some(own.header.fetched), ..Answer::default() }
+/// Returns an empty answer with the time and the facts of `older`.
+fn begin_answer(older: &Stored) -> Answer {
+    Answer { facts: older.header.facts.clone(), fetched: Some(older.header.fetched), ..Answer::default() }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const MAX_HEADER: u64 = 16 << 20;
 
 /// The minimum time for which an answer is kept. Several processes may query a source at once, and each reads the
 /// answer that it got.
-const GRACE: Duration = Duration::from_mins(1);
+const MIN_KEPT_TIME: Duration = Duration::from_mins(1);
 
 /// The file that names the answers which are in use.
 const IN_USE: &str = "in-use.json";
@@ -127,13 +127,13 @@ impl Store {
         let written = serde_json::to_vec(&stored.header).map_err(io::Error::from);
         let written = written.and_then(|text| replace_durably(&self.header(), &text, FileMode::PRIVATE));
         written.map_err(|error| self.failed(error))?;
-        self.tidy(&stored.header);
+        self.remove_unused(&stored.header);
         Ok(stored)
     }
 
     /// Keeps an answer without making it the last one.
     pub(in crate::inventory) fn keep_beside(&self, source: &str, answer: Answer) -> Result<Stored, FetchError> {
-        let Answer { lines, count, facts, fetched, failed: of_nodes } = answer;
+        let Answer { lines, count, facts, fetched, failed: failed_nodes } = answer;
         let failed = |error| self.failed(error);
         create_private(&self.folder).map_err(failed)?;
         let (stem, last) = (format!("{}-{}", self.name, digest(&lines)), self.last().map(|stored| stored.header));
@@ -152,7 +152,7 @@ impl Store {
         let before = last.and_then(|last| if last.file == file { last.before } else { Some(last.file) });
         let (source, fetched) = (source.to_owned(), fetched.unwrap_or_else(now));
         let bytes = lines.len() as u64;
-        let header = Header { source, fetched, count, facts, failed: of_nodes, file, bytes, before };
+        let header = Header { source, fetched, count, facts, failed: failed_nodes, file, bytes, before };
         let text = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
         replace_durably(&self.folder.join(format!("{stem}.json")), &text, FileMode::PRIVATE).map_err(failed)?;
         Ok(Stored { header, path })
@@ -163,7 +163,7 @@ impl Store {
     }
 
     /// Removes answers that nobody reads any more.
-    fn tidy(&self, last: &Header) {
+    fn remove_unused(&self, last: &Header) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         // If it is unknown which are in use, all of them are kept.
         let Some(in_use) = in_use(&self.folder) else { return };
@@ -191,7 +191,7 @@ fn is_whole(path: &Path, bytes: u64) -> bool {
 fn is_new(path: &Path) -> bool {
     let age =
         fs::metadata(path).and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
-    age.is_ok_and(|age| age < GRACE)
+    age.is_ok_and(|age| age < MIN_KEPT_TIME)
 }
 
 /// The extension of files of profiles.
@@ -209,17 +209,17 @@ pub(in crate::inventory) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io
         return Ok(());
     }
     create_private(folder)?;
-    let _lock = locked(folder)?;
+    let _lock = lock_folder(folder)?;
     replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
 /// Marks the answers of a set as in use, in addition to those marked before.
-pub(in crate::inventory) fn mark_too(folder: &Path, set: &AnswerSet) -> io::Result<()> {
+pub(in crate::inventory) fn add_in_use(folder: &Path, set: &AnswerSet) -> io::Result<()> {
     let known = in_use(folder);
     if known.is_some_and(|known| set.files().all(|file| known.contains(file))) {
         return Ok(());
     }
-    let _lock = locked(folder)?;
+    let _lock = lock_folder(folder)?;
     let mut files = in_use(folder).unwrap_or_default();
     files.extend(set.files().map(str::to_owned));
     replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
@@ -234,7 +234,7 @@ fn in_use(folder: &Path) -> Option<BTreeSet<String>> {
 }
 
 /// Waits for other processes that mark answers as in use, and returns the lock.
-fn locked(folder: &Path) -> io::Result<fs::File> {
+fn lock_folder(folder: &Path) -> io::Result<fs::File> {
     let file = fs::File::options().create(true).append(true).open(folder.join(LOCK))?;
     file.lock()?;
     Ok(file)
@@ -290,13 +290,13 @@ fn create_private(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes all files in a folder older than [`GRACE`].
+/// Makes all files in a folder older than [`MIN_KEPT_TIME`].
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 pub(in crate::inventory) fn age(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let file = fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
-        file.set_modified(SystemTime::now() - GRACE).unwrap();
+        file.set_modified(SystemTime::now() - MIN_KEPT_TIME).unwrap();
     }
 }
 
@@ -331,7 +331,7 @@ mod tests {
         keep("5\n");
         assert_eq!(store.kept(&second.header.file).unwrap().path, second.path);
         assert_eq!(store.kept(&third.header.file), None);
-        mark_too(&folder, &AnswerSet::of([("a", &*second.header.file)])).unwrap();
+        add_in_use(&folder, &AnswerSet::of([("a", &*second.header.file)])).unwrap();
         assert_eq!(
             fs::read_dir(&folder).unwrap().count(),
             9,
