@@ -25,7 +25,7 @@ const MERGE_STEPS: usize = 8;
 pub(super) const REGEX_STEPS: usize = 250_000;
 
 /// The number of bytes of a text that can be looked at in one step.
-const BYTES_A_STEP: usize = 64;
+const BYTES_PER_STEP: usize = 64;
 
 /// The maximum size, in bytes, of the text that interpolation, merges and conversions make for one key's answer.
 pub const TEXT_LIMIT: usize = 64 << 20;
@@ -35,10 +35,10 @@ pub const NESTING_LIMIT: usize = MAX_DEPTH;
 
 /// The stack in bytes that must be left when a lookup or a variable nests. It is more than is used until the next one
 /// nests, in a debug build, with values of [`NESTING_LIMIT`].
-const STACK_LEFT: usize = 1 << 20;
+const MIN_STACK_LEFT: usize = 1 << 20;
 
 /// The size in bytes of the new stack if less than that is left.
-const MORE_STACK: usize = 8 << 20;
+const NEW_STACK_SIZE: usize = 8 << 20;
 
 /// An amount of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,26 +117,28 @@ impl Budget {
     }
 
     /// Takes the cost of work that was done earlier.
-    pub(super) fn take(&self, cost: Cost) -> Result<(), LookupError> {
+    pub(super) fn spend_cost(&self, cost: Cost) -> Result<(), LookupError> {
         self.spend(cost.steps).and(self.write(cost.text))
     }
 
     /// Takes the steps to merge or convert `value`.
-    pub(super) fn merge(&self, value: &Value) -> Result<(), LookupError> {
+    pub(super) fn spend_on_merge(&self, value: &Value) -> Result<(), LookupError> {
         self.spend(MERGE_STEPS)?;
         match value.bare() {
-            Value::Array(items) => self.inside(|| items.iter().try_for_each(|item| self.merge(item))),
-            Value::Hash(hash) => self.inside(|| hash.iter().try_for_each(|(_, value)| self.merge(value))),
+            Value::Array(items) => self.inside(|| items.iter().try_for_each(|item| self.spend_on_merge(item))),
+            Value::Hash(hash) => self.inside(|| hash.iter().try_for_each(|(_, value)| self.spend_on_merge(value))),
             Value::String(text) => self.read(text),
             _ => Ok(()),
         }
     }
 
     /// Takes memory for the texts in `value`, all of which are new.
-    pub(super) fn make(&self, value: &Value) -> Result<(), LookupError> {
+    pub(super) fn write_value(&self, value: &Value) -> Result<(), LookupError> {
         match value.bare() {
-            Value::Array(items) => items.iter().try_for_each(|item| self.make(item)),
-            Value::Hash(hash) => Hash::iter(hash).try_for_each(|(key, value)| self.make(key).and(self.make(value))),
+            Value::Array(items) => items.iter().try_for_each(|item| self.write_value(item)),
+            Value::Hash(hash) => {
+                Hash::iter(hash).try_for_each(|(key, value)| self.write_value(key).and(self.write_value(value)))
+            }
             Value::String(text) => self.write(text.len()),
             Value::Bytes(bytes) => self.write(bytes.len()),
             _ => self.write(size_of::<Value>()),
@@ -162,7 +164,7 @@ impl Budget {
 
     /// Takes the steps to look at a text of this length.
     pub(super) fn look_at(&self, bytes: usize) -> Result<(), LookupError> {
-        self.spend(1 + bytes / BYTES_A_STEP)
+        self.spend(1 + bytes / BYTES_PER_STEP)
     }
 
     /// Takes memory for `bytes` of new text.
@@ -192,5 +194,5 @@ impl Budget {
 /// Does `work`, which is nested in a lookup, with enough stack. The outermost lookup does not need this, and asking a
 /// thread for its stack takes longer than most lookups.
 pub(super) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(STACK_LEFT, MORE_STACK, work)
+    stacker::maybe_grow(MIN_STACK_LEFT, NEW_STACK_SIZE, work)
 }

@@ -61,7 +61,7 @@ pub(super) fn ask(command: &Command, asked: &FunctionCall<'_>) -> Result<Answer,
 
 /// Makes several calls of a command; bridged ones are all made at once.
 pub(super) fn ask_all(command: &Command, asked: &[FunctionCall<'_>]) -> Vec<Result<Answer, LookupError>> {
-    let unasked = |asked: &FunctionCall<'_>, what: &str, why: String| {
+    let unanswered = |asked: &FunctionCall<'_>, what: &str, why: String| {
         let level = asked.level;
         LookupError::unknown(format!("{what} '{}' {why}", level.function)).at(level.place.clone())
     };
@@ -73,18 +73,19 @@ pub(super) fn ask_all(command: &Command, asked: &[FunctionCall<'_>]) -> Vec<Resu
                     Ok(Answer::Lookup(_)) => Err("asks for a lookup, which only functions in Ruby may".into()),
                     answer => answer,
                 };
-                answer.map_err(|why| unasked(asked, "the command for the function", why))
+                answer.map_err(|why| unanswered(asked, "the command for the function", why))
             };
             asked.iter().map(ask).collect()
         }
         Runner::Bridge(bridge) => {
-            let calls: Vec<Result<Call<'_>, LookupError>> = asked.iter().map(|asked| call(command, asked)).collect();
+            let calls: Vec<Result<Call<'_>, LookupError>> =
+                asked.iter().map(|asked| bridge_call(command, asked)).collect();
             let (made, results) = split(calls);
             let mut answers = bridge.ask(&made).into_iter();
             let mut answer = |(asked, made): (&FunctionCall<'_>, Result<(), LookupError>)| {
                 made?;
                 let answer = answers.next().unwrap_or_else(|| Err("gives no answer".into()));
-                answer.map_err(|why| unasked(asked, "the function", why))
+                answer.map_err(|why| unanswered(asked, "the function", why))
             };
             asked.iter().zip(results).map(&mut answer).collect()
         }
@@ -100,7 +101,7 @@ fn split(calls: Vec<Result<Call<'_>, LookupError>>) -> (Vec<Call<'_>>, Vec<Resul
 
 /// Returns a level's command if its answers for a root key depend only on the level: that of a bridged function that
 /// reads no variables.
-fn of_level(level: &Level) -> Option<&Command> {
+fn bridged_command(level: &Level) -> Option<&Command> {
     match &level.backend {
         Backend::Declared(DeclaredFunction::Command(command)) => {
             let is_for_roots = matches!(level.kind, FunctionKind::LookupKey | FunctionKind::DataHash);
@@ -170,25 +171,25 @@ fn answers_at_locations(
         lookups: &[],
     };
     let locations =
-        calls.iter().copied().filter(|(level, _)| of_level(level).is_some()).flat_map(|(level, root)| {
+        calls.iter().copied().filter(|(level, _)| bridged_command(level).is_some()).flat_map(|(level, root)| {
             level.locations.iter().filter(is_there).map(move |location| (level, location, root))
         });
     let asked: Vec<FunctionCall<'_>> = locations.map(asked).collect();
-    let command = calls.iter().find_map(|(level, _)| of_level(level));
+    let command = calls.iter().find_map(|(level, _)| bridged_command(level));
     let mut answers = command.map(|command| ask_all(command, &asked)).unwrap_or_default().into_iter();
     let mut answer = |location: &Location| {
-        let lost = || Err(LookupError::unknown("a function that gives no answer"));
-        if is_there(&location) { answers.next().unwrap_or_else(lost) } else { Ok(Answer::NotFound) }
+        let no_answer = || Err(LookupError::unknown("a function that gives no answer"));
+        if is_there(&location) { answers.next().unwrap_or_else(no_answer) } else { Ok(Answer::NotFound) }
     };
-    let mut of = |(level, _): &(&Level, &str)| {
-        of_level(level)?;
+    let mut answers_to_call = |(level, _): &(&Level, &str)| {
+        bridged_command(level)?;
         Some(level.locations.iter().map(&mut answer).collect())
     };
-    calls.iter().map(&mut of).collect()
+    calls.iter().map(&mut answers_to_call).collect()
 }
 
 /// Asks a command for a key if its answers cannot be interpolated. Returns `None` if there is no such key.
-pub(super) fn value(command: &Command, asked: &FunctionCall<'_>) -> Result<Option<Value>, LookupError> {
+pub(super) fn ask_for_value(command: &Command, asked: &FunctionCall<'_>) -> Result<Option<Value>, LookupError> {
     match ask(command, asked)? {
         Answer::Found(value) => Ok(Some(value)),
         Answer::NotFound => Ok(None),
@@ -204,7 +205,7 @@ pub(super) fn value(command: &Command, asked: &FunctionCall<'_>) -> Result<Optio
 }
 
 /// Returns the call of a bridged function.
-fn call<'a>(command: &Command, asked: &FunctionCall<'a>) -> Result<Call<'a>, LookupError> {
+fn bridge_call<'a>(command: &Command, asked: &FunctionCall<'a>) -> Result<Call<'a>, LookupError> {
     let level = asked.level;
     let unknown = |text: String| LookupError::unknown(text).at(level.place.clone());
     let (Some(tree), Some(reads)) = (asked.tree, &level.reads) else {
@@ -250,7 +251,7 @@ fn fields(command: &Command, asked: &FunctionCall<'_>) -> Result<Hash, LookupErr
     let stack = NameStack::default();
     let context =
         Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty, notation: Notation::default() };
-    let told = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
+    let variables = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
     let entries: [(&str, Value); 7] = [
         ("function", (&*level.function).into()),
         ("kind", level.kind.tag().into()),
@@ -258,7 +259,7 @@ fn fields(command: &Command, asked: &FunctionCall<'_>) -> Result<Hash, LookupErr
         ("options", level.options.clone()),
         ("level", (&*level.name).into()),
         ("location", location),
-        ("scope", Value::hash(told.collect::<Result<Hash, LookupError>>()?)),
+        ("scope", Value::hash(variables.collect::<Result<Hash, LookupError>>()?)),
     ];
     Ok(entries.into_iter().collect())
 }

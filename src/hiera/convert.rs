@@ -33,7 +33,7 @@ pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Resul
 }
 
 /// Returns the line about a conversion in an explanation.
-pub(super) fn applying(convert_to: &Value, ruby: Ruby) -> Text {
+pub(super) fn conversion_line(convert_to: &Value, ruby: Ruby) -> Text {
     let arguments = arguments(Value::Undef, convert_to, "").map(|mut arguments| {
         arguments.remove(1);
         Value::array(arguments)

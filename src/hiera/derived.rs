@@ -13,7 +13,7 @@ use crate::node::{NodeProfile, Wanted};
 use crate::puppet::manifest::Formula;
 
 /// The maximum number of variables, since the inputs of all of them are read together.
-const MOST: usize = 100;
+const MAX_VARIABLES: usize = 100;
 
 /// A variable that is computed from others.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ impl DerivedVariables {
         for variable in variables {
             match all.iter().position(|known| known.name == variable.name) {
                 Some(at) => all[at] = variable,
-                None if all.len() < MOST => all.push(variable),
+                None if all.len() < MAX_VARIABLES => all.push(variable),
                 None => {}
             }
         }
@@ -79,19 +79,19 @@ impl DerivedVariables {
             wanted.add(ENVIRONMENT, &[]);
         }
         DerivedVariables {
-            only: wanted_of(&self.only, wanted),
+            only: select_wanted(&self.only, wanted),
             of_environments: self
                 .of_environments
                 .iter()
-                .map(|(name, set)| (name.clone(), wanted_of(set, wanted)))
+                .map(|(name, set)| (name.clone(), select_wanted(set, wanted)))
                 .collect(),
         }
     }
 
     /// Sets the variables in a profile that has everything they are computed from.
     pub fn set(&self, profile: &mut NodeProfile) {
-        let own = || self.of_environments.get(&*environment_in(&NodeScope::new(profile))?);
-        let set = if self.of_environments.is_empty() { Some(&self.only) } else { own() };
+        let of_environment = || self.of_environments.get(&*environment_in(&NodeScope::new(profile))?);
+        let set = if self.of_environments.is_empty() { Some(&self.only) } else { of_environment() };
         for variable in set.into_iter().flat_map(|set| set.iter()) {
             if profile.has_variable(&variable.name) {
                 continue;
@@ -108,7 +108,7 @@ impl DerivedVariables {
     }
 }
 
-fn wanted_of(set: &Set, wanted: &mut Wanted) -> Set {
+fn select_wanted(set: &Set, wanted: &mut Wanted) -> Set {
     let names = wanted.names().map(|names| names.map(str::to_owned).collect::<BTreeSet<String>>());
     let Some(mut names) = names else { return set.clone() };
     let mut found = Vec::new();

@@ -56,8 +56,8 @@ impl LookupError {
         if place.is_none() {
             return LookupError::puppet(text);
         }
-        let told = LookupError::puppet(format!("{text} (raised by the function '{function}')"));
-        LookupError { place, ..told.about(Subject::Raised(text.into())) }
+        let error = LookupError::puppet(format!("{text} (raised by the function '{function}')"));
+        LookupError { place, ..error.about(Subject::Raised(text.into())) }
     }
 
     /// Returns the text as Puppet has it, which the code of functions may look at.

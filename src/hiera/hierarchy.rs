@@ -114,7 +114,9 @@ impl HierarchyPart {
     pub fn resolve(config: &Config, number: usize, root: &str, scope: &dyn Scope, source: Source<'_>) -> HierarchyPart {
         let mut resolver = Resolver::new(config, root, scope, source);
         let levels = match config.all_levels().nth(number) {
-            Some(level) => resolver.level(level).map(|level| resolver.there(level).into_iter().map(Arc::new).collect()),
+            Some(level) => {
+                resolver.level(level).map(|level| resolver.existing(level).into_iter().map(Arc::new).collect())
+            }
             None => Ok(Vec::new()),
         };
         HierarchyPart { levels, diagnostics: resolver.diagnostics }
@@ -275,7 +277,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the level, unless it is implied and its file does not exist.
-    fn there(&self, mut level: Level) -> Option<Level> {
+    fn existing(&self, mut level: Level) -> Option<Level> {
         if self.config.implied {
             level.locations.retain(|location| !location.is_absent());
         }
@@ -339,11 +341,11 @@ impl<'a> Resolver<'a> {
         pattern: &str,
         backend: &Backend,
     ) -> Result<Vec<Location>, LookupError> {
-        let (tree, pattern) = match self.mount(checked(declared, pattern)?) {
+        let (tree, pattern) = match self.mount(refuse_null_byte(declared, pattern)?) {
             Mount::Tree(tree, pattern) => (tree, pattern),
-            Mount::Outside(_) if self.begins_empty(declared, pattern) => return Ok(Vec::new()),
+            Mount::Outside(_) if self.begins_with_empty_variables(declared, pattern) => return Ok(Vec::new()),
             Mount::Outside(why) => {
-                self.outside(declared, &why);
+                self.warn_outside(declared, &why);
                 return Ok(Vec::new());
             }
             Mount::Nothing => return Ok(Vec::new()),
@@ -351,35 +353,40 @@ impl<'a> Resolver<'a> {
         let found = glob_of_many(tree, &pattern, self.config.glob_count())
             .map_err(|e| LookupError::from(e).at(declared.place.clone()))?;
         let original = PlacedText { text: pattern.as_str().into(), place: declared.place.clone() };
-        found.outside.iter().for_each(|why| self.outside(declared, why));
-        found.paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
+        found.outside.iter().for_each(|why| self.warn_outside(declared, why));
+        found.paths.iter().map(|path| self.location_in(&original, tree, path, backend, true)).collect()
     }
 
     /// Returns the location at `path`, which is absolute or relative to the root of the repository.
-    pub(super) fn at(&mut self, declared: &PlacedText, path: &str, backend: &Backend) -> Result<Location, LookupError> {
-        match self.mount(checked(declared, path)?) {
-            Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
-            Mount::Outside(_) if self.begins_empty(declared, path) => Ok(absent(declared, path)),
+    pub(super) fn location_at(
+        &mut self,
+        declared: &PlacedText,
+        path: &str,
+        backend: &Backend,
+    ) -> Result<Location, LookupError> {
+        match self.mount(refuse_null_byte(declared, path)?) {
+            Mount::Tree(tree, path) => self.location_in(declared, tree, &path, backend, false),
+            Mount::Outside(_) if self.begins_with_empty_variables(declared, path) => Ok(absent(declared, path)),
             Mount::Outside(why) => {
-                self.outside(declared, &why);
+                self.warn_outside(declared, &why);
                 Ok(absent(declared, path))
             }
             Mount::Nothing => Ok(absent(declared, path)),
         }
     }
 
-    fn outside(&mut self, declared: &PlacedText, astray: &Astray) {
+    fn warn_outside(&mut self, declared: &PlacedText, astray: &Astray) {
         self.diagnostics.push(outside_repository(declared.place.clone(), astray));
     }
 
     /// Returns the location at `path` in `tree`. A path that a glob found exists even if it is a dangling link.
-    fn inside(
+    fn location_in(
         &mut self,
         declared: &PlacedText,
         files: &dyn FileTree,
         path: &str,
         backend: &Backend,
-        globbed: bool,
+        is_globbed: bool,
     ) -> Result<Location, LookupError> {
         let reads = match backend {
             Backend::Files(format) | Backend::Eyaml(format) => Some(format.read_by(self.source.ruby)),
@@ -392,12 +399,14 @@ impl<'a> Resolver<'a> {
         };
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
             Target::File(real, id) => match reads {
-                Some(format) => Content::File(id, self.file(files, (&real, id), format).map_err(|e| unreadable(&e))?),
+                Some(format) => {
+                    Content::File(id, self.parsed_file(files, (&real, id), format).map_err(|e| unreadable(&e))?)
+                }
                 None => Content::Other,
             },
             Target::Folder(_) => unread(format!("Is a directory @ io_fread - {path}")),
-            Target::Dangling(_) if globbed => unread(format!("No such file or directory @ rb_file_s_stat - {path}")),
-            Target::Loop(_) if globbed => {
+            Target::Dangling(_) if is_globbed => unread(format!("No such file or directory @ rb_file_s_stat - {path}")),
+            Target::Loop(_) if is_globbed => {
                 unread(format!("Too many levels of symbolic links @ rb_file_s_stat - {path}"))
             }
             Target::Absent => Content::Absent,
@@ -405,7 +414,7 @@ impl<'a> Resolver<'a> {
             Target::Dangling(_) if !files.root().is_empty() => Content::Absent,
             // A deployment may put something there.
             Target::Dangling(why) | Target::Loop(why) | Target::Outside(why) => {
-                self.outside(declared, &why);
+                self.warn_outside(declared, &why);
                 Content::Absent
             }
         };
@@ -413,7 +422,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the file at `path` of `files`, with links followed, as Puppet reads it.
-    fn file(
+    fn parsed_file(
         &self,
         files: &dyn FileTree,
         (path, id): (&str, BlobId),
@@ -470,7 +479,7 @@ fn absent(declared: &PlacedText, path: &str) -> Location {
 }
 
 /// Returns `path`, unless it contains a NUL, which Ruby refuses.
-fn checked<'p>(declared: &PlacedText, path: &'p str) -> Result<&'p str, LookupError> {
+fn refuse_null_byte<'p>(declared: &PlacedText, path: &'p str) -> Result<&'p str, LookupError> {
     if path.contains('\0') {
         return Err(LookupError::puppet("pathname contains null byte").at(declared.place.clone()));
     }

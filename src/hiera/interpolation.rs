@@ -192,7 +192,7 @@ impl<'a> Template<'a> {
     pub fn parse(text: &'a str) -> Option<Template<'a>> {
         let mut parts = Vec::new();
         let mut rest = text;
-        while let Some(start) = opening(rest) {
+        while let Some(start) = find_opening(rest) {
             let Some(length) = rest[start..].find('}') else { break };
             parts.push(Part::Literal(&rest[..start]));
             let whole = &rest[start..=start + length];
@@ -256,12 +256,12 @@ impl<'a> Template<'a> {
                         continue;
                     }
                     let value = variable(name, self.text, context)?;
-                    let again = || context.again(&format!("scope:{name}"), &value);
+                    let interpolate_nested = || context.interpolate_nested(&format!("scope:{name}"), &value);
                     match &value {
-                        _ if context.stack.has_variable(name) => again()?,
+                        _ if context.stack.has_variable(name) => interpolate_nested()?,
                         // The text stays as it is, and leads to nothing that could recur.
                         Value::String(text) if !text.contains("%{") => budget.read(text).map(|()| value)?,
-                        Value::String(_) | Value::Array(_) | Value::Hash(_) => again()?,
+                        Value::String(_) | Value::Array(_) | Value::Hash(_) => interpolate_nested()?,
                         _ => budget.spend(1).map(|()| value)?,
                     }
                 }
@@ -271,11 +271,11 @@ impl<'a> Template<'a> {
                         return Ok(value);
                     }
                     let name = if *method == "scope" { format!("scope:{key}") } else { (*key).to_owned() };
-                    context.again(&name, &value)?
+                    context.interpolate_nested(&name, &value)?
                 }
             };
             secrecy = Secrecy::join(secrecy, value.secrecy());
-            add(value.bare(), &mut out, context)?;
+            add_value(value.bare(), &mut out, context)?;
         }
         Ok(out.finish().sealed(secrecy))
     }
@@ -297,7 +297,7 @@ impl<'a> Template<'a> {
 }
 
 /// Adds the text of a value to the output.
-fn add(value: &Value, out: &mut Output, context: &Context<'_>) -> Result<(), LookupError> {
+fn add_value(value: &Value, out: &mut Output, context: &Context<'_>) -> Result<(), LookupError> {
     let budget = context.stack.budget();
     match value {
         Value::Bytes(bytes) => {
@@ -331,7 +331,7 @@ pub fn variables(text: &str) -> Vec<&str> {
 
 /// Finds the first `%{` in `text`. Most texts are short, so searching for one character is faster than preparing a
 /// search for two.
-fn opening(text: &str) -> Option<usize> {
+fn find_opening(text: &str) -> Option<usize> {
     text.match_indices('%').map(|(at, _)| at).find(|at| text[at + 1..].starts_with('{'))
 }
 
@@ -343,13 +343,13 @@ impl<'a> Expression<'a> {
         }
         // In Ruby, ^ and $ match at every line.
         let lines = iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        let call = lines.map(|start| &text[start..]).find_map(call);
+        let call = lines.map(|start| &text[start..]).find_map(parse_call);
         call.map_or(Expression::Variable(text), |(method, key)| Expression::Method(method, key))
     }
 }
 
 /// Returns the method and the key if `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
-fn call(text: &str) -> Option<(&str, &str)> {
+fn parse_call(text: &str) -> Option<(&str, &str)> {
     // The search that may go far comes last, since a text may have as many lines as characters.
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|end| *end > 0)?;
     let (method, rest) = text.split_at(end);
@@ -372,7 +372,7 @@ impl Context<'_> {
     }
 
     /// Interpolates the value of a variable or method, under its name.
-    fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
+    fn interpolate_nested(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
         let stack = self.stack.push(name)?;
         with_stack(|| interpolate(value, &Context { stack: &stack, ..*self }))
     }
@@ -399,13 +399,13 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
                 None => explain::step(context.recorder(), || Branch::Interpolation(text.clone()), evaluate),
                 // Everything derived from a secret text is secret, including errors about it and the steps that it
                 // leads to.
-                secrecy => match explain::unseen(context.recorder(), evaluate) {
+                secrecy => match explain::unrecorded(context.recorder(), evaluate) {
                     Ok(value) => Ok(value.sealed(secrecy)),
                     Err(error) => Err(error.sealed(secrecy)),
                 },
             }
         }
-        Value::Array(_) | Value::Hash(_) => collection(value, context, &|part| interpolate(part, context)),
+        Value::Array(_) | Value::Hash(_) => interpolate_collection(value, context, &|part| interpolate(part, context)),
         _ => budget.spend(1).map(|()| value.clone()),
     }
 }
@@ -429,23 +429,23 @@ pub trait Opener {
 /// Returns `value` interpolated, with each text first opened by `opener`, except for hash keys.
 pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Opener) -> Result<Value, LookupError> {
     if matches!(value, Value::Array(_) | Value::Hash(_)) {
-        return collection(value, context, &|part| interpolate_opened(part, context, opener));
+        return interpolate_collection(value, context, &|part| interpolate_opened(part, context, opener));
     }
     interpolate(&opener.open(value)?, context)
 }
 
-/// Returns a collection of the results of `of_part` for the items of an array or the values of a hash. If nothing
-/// changes, it is the same collection, which nodes can share.
-fn collection(
+/// Returns a collection of the results of `interpolate_part` for the items of an array or the values of a hash. If
+/// nothing changes, it is the same collection, which nodes can share.
+fn interpolate_collection(
     value: &Value,
     context: &Context<'_>,
-    of_part: &dyn Fn(&Value) -> Result<Value, LookupError>,
+    interpolate_part: &dyn Fn(&Value) -> Result<Value, LookupError>,
 ) -> Result<Value, LookupError> {
     let budget = context.stack.budget();
     match value {
         Value::Array(items) => budget.inside(|| {
             budget.spend(1)?;
-            let new = items.iter().map(of_part).collect::<Result<Vec<_>, _>>()?;
+            let new = items.iter().map(interpolate_part).collect::<Result<Vec<_>, _>>()?;
             let is_same = new.iter().zip(items.iter()).all(|(new, item)| new.is_same(item));
             Ok(if is_same { value.clone() } else { Value::array(new) })
         }),
@@ -457,7 +457,7 @@ fn collection(
                 let new_key = interpolate(key, context)?;
                 // Which names are equal decides which entries remain.
                 is_named &= !new_key.secrecy().is_some_and(Secrecy::is_opaque);
-                let new = of_part(value)?;
+                let new = interpolate_part(value)?;
                 if result.is_some() || !new_key.is_same(key) || !new.is_same(value) {
                     let before = || hash.iter().take(at).map(|(key, value)| (key.clone(), value.clone())).collect();
                     result.get_or_insert_with(before).insert(new_key, new);
@@ -466,7 +466,7 @@ fn collection(
             let result = result.map_or_else(|| value.clone(), Value::hash);
             Ok(if is_named { result } else { made("names of a hash", &[&result]) })
         }),
-        other => of_part(other),
+        other => interpolate_part(other),
     }
 }
 
@@ -494,7 +494,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     let recorder = context.recorder();
     let (found, segments) = match recorder {
         None => context.scope.within(&root, &segments),
-        Some(_) => (explained(&root, &segments, context), &*segments),
+        Some(_) => (recorded_variable(&root, &segments, context), &*segments),
     };
     match found {
         Variable::Value(Value::Undef) => Ok(Value::Undef),
@@ -517,7 +517,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
 }
 
 /// Returns the variable `root`, and records the search for it.
-fn explained(root: &Text, segments: &[Value], context: &Context<'_>) -> Variable {
+fn recorded_variable(root: &Text, segments: &[Value], context: &Context<'_>) -> Variable {
     let recorder = context.recorder();
     let look = || {
         let found = context.scope.variable_at(root, segments);

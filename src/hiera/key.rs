@@ -30,7 +30,7 @@ impl LookupKey {
     /// Parses `text`. If it cannot be split, the error is worded like Puppet's.
     pub fn parse(text: &str) -> Result<LookupKey, LookupError> {
         let whole: Arc<str> = text.into();
-        let (root, segments) = if is_plain(text) { (whole.clone(), Vec::new()) } else { parts(text)? };
+        let (root, segments) = if is_plain(text) { (whole.clone(), Vec::new()) } else { split_root(text)? };
         // Ruby: root[0..index-1], so that a leading `::` makes the whole key the module's name.
         let module = colons(&root).map(|at| if at == 0 { root.clone() } else { root[..at].into() });
         Ok(LookupKey { text: whole, root, segments, module })
@@ -90,7 +90,7 @@ pub fn is_plain(key: &str) -> bool {
 }
 
 /// Returns the root and the other segments of a key.
-fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
+fn split_root(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
     let segments = split(text).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: '{text}'")))?;
     let mut segments = segments.into_iter();
     let root: Arc<str> = match segments.next() {
@@ -135,7 +135,7 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     if !first.is_empty() || rest.is_empty() || segments.len() * 2 != rest.len() + 1 {
         return None;
     }
-    Some(segments.into_iter().map(segment).collect())
+    Some(segments.into_iter().map(parse_segment).collect())
 }
 
 /// Returns the matches of `/\s*"[^"]+"\s*|\s*'[^']+'\s*|[^'".]+/`. They are found by hand: every run splits keys, and
@@ -145,7 +145,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     iter::from_fn(move || {
         while at < text.len() {
             let start = at;
-            let length = piece(&text[at..]);
+            let length = piece_length(&text[at..]);
             at += length.max(1); // a dot or a quote is passed over
             if length > 0 {
                 return Some(start..at);
@@ -156,14 +156,14 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Returns the length of the piece at the beginning of `text`, or 0 if there is none.
-fn piece(text: &str) -> usize {
+fn piece_length(text: &str) -> usize {
     let is_space = |c| matches!(c, '\t'..='\r' | ' ');
     let quoted = text.trim_start_matches(is_space);
     if let Some(quote @ ('"' | '\'')) = quoted.chars().next()
-        && let Some((inner, behind)) = quoted[1..].split_once(quote)
+        && let Some((inner, rest)) = quoted[1..].split_once(quote)
         && !inner.is_empty()
     {
-        return text.len() - behind.trim_start_matches(is_space).len();
+        return text.len() - rest.trim_start_matches(is_space).len();
     }
     text.find(['\'', '"', '.']).unwrap_or(text.len())
 }
@@ -178,7 +178,7 @@ fn has_number(text: &str) -> bool {
     text.split('\n').any(is_number)
 }
 
-fn segment(text: &str) -> Value {
+fn parse_segment(text: &str) -> Value {
     let text = ruby::strip(text);
     if text.starts_with(['"', '\'']) {
         let mut inner = text.chars();

@@ -22,13 +22,13 @@ use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, fil
 use crate::value::Value;
 
 /// The largest manifest that is read, in bytes.
-const MAX_MANIFEST: usize = 1 << 20;
+const MAX_MANIFEST_SIZE: usize = 1 << 20;
 
 /// The maximum number of manifests whose lookups are cached.
-const REMEMBERED: usize = 100_000;
+const MAX_CACHED: usize = 100_000;
 
 /// The names of folders whose manifests are never applied to a node.
-const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
+const SKIPPED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
 
 /// A merge strategy for a key, and the places that use it.
 #[derive(Debug, Clone)]
@@ -49,15 +49,15 @@ pub struct Manifests(Mutex<HashMap<(BlobId, Language), Arc<Lookups>>>);
 #[derive(Debug, Default)]
 pub struct ManifestLookups {
     /// Lookups of known keys, by root key.
-    named: BTreeMap<Arc<str>, Vec<Way>>,
+    named: BTreeMap<Arc<str>, Vec<PlacedCall>>,
     /// Lookups whose keys are partly known.
-    patterns: Vec<(KeyText, Way)>,
+    patterns: Vec<(KeyText, PlacedCall)>,
     /// Lookups that may be about any key.
-    any: Vec<Way>,
+    any: Vec<PlacedCall>,
     /// The named keys whose lookups agree.
     agreed: HashMap<Arc<str>, Arc<Agreement>>,
     /// Lookups that count only if one of these names is given options.
-    given: Vec<(BTreeSet<String>, Way)>,
+    conditional: Vec<(BTreeSet<String>, PlacedCall)>,
     parameters: Parameters,
     /// The failure to read all manifests.
     pub error: Option<TreeError>,
@@ -74,11 +74,11 @@ pub struct Agreement {
 
 /// The maximum number of lookups, classes and parameters in the manifests of all environments together. They take
 /// some hundred megabytes.
-pub const MOST_CALLS: usize = 2_000_000;
+pub const MAX_CALLS: usize = 2_000_000;
 
-/// One way in which a key is looked up.
+/// A call that looks up a key, and its place.
 #[derive(Debug, Clone)]
-struct Way {
+struct PlacedCall {
     merge: CallMerge,
     place: Place,
 }
@@ -122,8 +122,8 @@ impl Manifests {
     /// Returns the files of a tree that may contain lookups.
     pub fn files(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
         let is_manifest = |path: &str| Language::of(path).is_some();
-        let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
-        files_at(tree, is_manifest, is_passed)
+        let is_skipped = |name: &str| name.starts_with('.') || SKIPPED_FOLDERS.contains(&name);
+        files_at(tree, is_manifest, is_skipped)
     }
 
     /// Reads the variables of the top scope that the manifests at `path`, a file or a folder, set.
@@ -185,7 +185,7 @@ impl Manifests {
                 let lookups = self.in_file(tree, *id, language)?;
                 let Some(rest) = left.checked_sub(lookups.size()) else {
                     let text = format!(
-                        "the manifests up to here have more than {MOST_CALLS} lookups, classes and parameters ('manifests: false' in hierad.yaml leaves them unread)"
+                        "the manifests up to here have more than {MAX_CALLS} lookups, classes and parameters ('manifests: false' in hierad.yaml leaves them unread)"
                     );
                     return Err(TreeError::too_large(path, text));
                 };
@@ -194,7 +194,7 @@ impl Manifests {
                 read.push(lookups);
             }
         }
-        found.add_given(read.iter().flat_map(|lookups| &lookups.fed));
+        found.add_conditional(read.iter().flat_map(|lookups| &lookups.fed));
         Ok(())
     }
 
@@ -204,12 +204,12 @@ impl Manifests {
             return Ok(known.clone());
         }
         let content = tree.read(id)?;
-        let is_read = content.len() <= MAX_MANIFEST;
+        let is_read = content.len() <= MAX_MANIFEST_SIZE;
         let text = || String::from_utf8_lossy(&content);
         let lookups = if is_read { Lookups::of(&text(), language) } else { Lookups::default() };
         let lookups = Arc::new(lookups);
         let mut all = lock();
-        if all.len() >= REMEMBERED {
+        if all.len() >= MAX_CACHED {
             all.clear();
         }
         all.insert((id, language), lookups.clone());
@@ -262,17 +262,17 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
 impl ManifestLookups {
     fn add(&mut self, path: &Arc<str>, lookups: &Lookups) {
         for LookupCall { key, merge, line, given } in &lookups.calls {
-            let way = Way { merge: merge.clone(), place: Place::line(path.clone(), *line) };
+            let call = PlacedCall { merge: merge.clone(), place: Place::line(path.clone(), *line) };
             if !given.is_empty() {
-                self.given.push((given.clone(), way));
+                self.conditional.push((given.clone(), call));
                 continue;
             }
             let root = |key: &str| root_apart(key).unwrap_or_else(|| key.into());
             let whole = key.whole().map(root).or_else(|| key.root().whole().map(Arc::from));
             match whole {
-                Some(root) => self.named.entry(root).or_default().push(way),
-                None if key.root().is_any() => self.any.push(way),
-                None => self.patterns.push((key.root(), way)),
+                Some(root) => self.named.entry(root).or_default().push(call),
+                None if key.root().is_any() => self.any.push(call),
+                None => self.patterns.push((key.root(), call)),
             }
         }
         self.parameters.classes.extend(lookups.classes.iter().cloned());
@@ -281,9 +281,9 @@ impl ManifestLookups {
 
     /// Adds the lookups that depend on names, if options reach one of the names, directly or through others. `fed`
     /// says what is passed to which name.
-    fn add_given<'f>(&mut self, fed: impl Iterator<Item = &'f Fed>) {
-        let mut given = std::mem::take(&mut self.given);
-        if given.is_empty() {
+    fn add_conditional<'f>(&mut self, fed: impl Iterator<Item = &'f Fed>) {
+        let mut conditional = std::mem::take(&mut self.conditional);
+        if conditional.is_empty() {
             return;
         }
         let mut by = HashMap::<Option<&str>, Vec<&str>>::new();
@@ -298,8 +298,8 @@ impl ManifestLookups {
             }
         }
         let is_any = reached.contains(ANYTHING);
-        given.retain(|(names, _)| is_any || names.iter().any(|name| reached.contains(&**name)));
-        self.any.extend(given.into_iter().map(|(_, way)| way));
+        conditional.retain(|(names, _)| is_any || names.iter().any(|name| reached.contains(&**name)));
+        self.any.extend(conditional.into_iter().map(|(_, call)| call));
     }
 
     /// Returns the only strategy that nodes use for a key, if the manifests name one and `settings` do not.
@@ -323,15 +323,16 @@ impl ManifestLookups {
 
     /// Returns the named root keys whose agreement differs in `other`, or `None` if that of any key may differ.
     pub fn differing(&self, other: &ManifestLookups) -> Option<BTreeSet<Arc<str>>> {
-        let patterns = |of: &ManifestLookups| -> Vec<(KeyText, CallMerge)> {
-            of.patterns.iter().map(|(key, way)| (key.clone(), way.merge.clone())).collect()
+        let patterns = |lookups: &ManifestLookups| -> Vec<(KeyText, CallMerge)> {
+            lookups.patterns.iter().map(|(key, call)| (key.clone(), call.merge.clone())).collect()
         };
         if patterns(self) != patterns(other) {
             return None;
         }
-        let of = |lookups: &ManifestLookups, root: &str| lookups.agreed.get(root).map(|agreed| agreed.strategy.clone());
+        let strategy_in =
+            |lookups: &ManifestLookups, root: &str| lookups.agreed.get(root).map(|agreed| agreed.strategy.clone());
         let names = self.named.keys().chain(other.named.keys());
-        Some(names.filter(|root| of(self, root) != of(other, root)).cloned().collect())
+        Some(names.filter(|root| strategy_in(self, root) != strategy_in(other, root)).cloned().collect())
     }
 
     /// Returns the strategies for a root key that lookups name apart from the one that they agree on, if `settings`
@@ -348,9 +349,9 @@ impl ManifestLookups {
             places: BTreeSet::new(),
             names_key: false,
         }));
-        let named = self.ways(root).filter(|_| !is_agreed).map(|way| (way, true));
-        let ways = named.chain(self.any.iter().map(|way| (way, false)));
-        for (Way { merge, place }, names_key) in ways {
+        let named = self.calls(root).filter(|_| !is_agreed).map(|call| (call, true));
+        let calls = named.chain(self.any.iter().map(|call| (call, false)));
+        for (PlacedCall { merge, place }, names_key) in calls {
             for merge in merge.possible() {
                 match found.iter_mut().find(|known: &&mut ManifestMerge| known.merge == *merge) {
                     Some(known) => drop(known.places.insert(place.clone())),
@@ -363,21 +364,22 @@ impl ManifestLookups {
         found
     }
 
-    fn ways<'a>(&'a self, root: &'a str) -> impl Iterator<Item = &'a Way> {
+    fn calls<'a>(&'a self, root: &'a str) -> impl Iterator<Item = &'a PlacedCall> {
         let named = self.named.get(root).into_iter().flatten();
-        named.chain(self.patterns.iter().filter(move |(key, _)| is_made_of(root, key.pieces())).map(|(_, way)| way))
+        named.chain(self.patterns.iter().filter(move |(key, _)| is_made_of(root, key.pieces())).map(|(_, call)| call))
     }
 
     /// Returns the strategy that all lookups of a root key agree on.
     fn agreement(&self, root: &str) -> Option<Agreement> {
-        let named = |way: &Way| match &way.merge {
+        let strategy_of = |call: &PlacedCall| match &call.merge {
             CallMerge::Named(merge) => Strategy::from_option(merge).ok(),
             CallMerge::ByData | CallMerge::Perhaps(_) => None,
         };
-        let mut ways = self.ways(root);
-        let first = ways.next()?;
-        let strategy = named(first)?;
-        let is_agreed = ways.all(|way| named(way).as_ref() == Some(&strategy)) && !self.parameters.may_have(root);
+        let mut calls = self.calls(root);
+        let first = calls.next()?;
+        let strategy = strategy_of(first)?;
+        let is_agreed =
+            calls.all(|call| strategy_of(call).as_ref() == Some(&strategy)) && !self.parameters.may_have(root);
         is_agreed.then(|| Agreement { strategy, place: first.place.clone() })
     }
 }
@@ -393,7 +395,7 @@ impl Parameters {
 
 /// Returns true if settings name the strategy of a root key, or if they cannot be evaluated.
 fn is_decided(settings: &LookupOptions, root: &str) -> bool {
-    settings.find(root).map_or(true, |of| of.is_some_and(|of| of.names_strategy()))
+    settings.find(root).map_or(true, |options| options.is_some_and(|options| options.names_strategy()))
 }
 
 /// Returns the name of a strategy for messages.

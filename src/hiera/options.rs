@@ -13,7 +13,7 @@ use crate::puppet::regex::{Regexes, RubyRegex};
 use crate::value::{Hash, Secrecy, Text, Value};
 
 /// The error for options that depend on a secret.
-const OPAQUE: &str = "its lookup_options hold a secret that is not open here";
+const OPAQUE_OPTIONS: &str = "its lookup_options hold a secret that is not open here";
 
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
@@ -175,9 +175,9 @@ impl KeyOptions {
     /// Reads the options of a key, like Ruby's `options["merge"]`, whatever kind of value they are.
     fn read(options: &Value) -> Result<KeyOptions, LookupError> {
         if options.secrecy().is_some_and(Secrecy::is_opaque) {
-            return Err(LookupError::unknown(OPAQUE));
+            return Err(LookupError::unknown(OPAQUE_OPTIONS));
         }
-        let at = |name: &str| match options {
+        let entry = |name: &str| match options {
             Value::Hash(hash) => Ok(hash.get(name).cloned().unwrap_or_default()),
             Value::Undef | Value::Boolean(false) => Ok(Value::Undef),
             Value::String(text) => Ok(if text.contains(name) { name.into() } else { Value::Undef }),
@@ -191,8 +191,8 @@ impl KeyOptions {
                 Err(LookupError::bare(text).sealed(other.secrecy()))
             }
         };
-        let convert_to = at("convert_to")?;
-        Ok(KeyOptions { merge: at("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
+        let convert_to = entry("convert_to")?;
+        Ok(KeyOptions { merge: entry("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
     }
 
     /// Returns these options, completed with those of `below`.
@@ -225,7 +225,7 @@ pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, Look
     let hash = match found {
         Value::Undef => return Ok(None),
         Value::Hash(hash) => Arc::unwrap_or_clone(hash),
-        made if made_digest(&made).is_some() => return Err(LookupError::unknown(OPAQUE)),
+        made if made_digest(&made).is_some() => return Err(LookupError::unknown(OPAQUE_OPTIONS)),
         _ => return Err(LookupError::puppet("value of lookup_options must be a hash")),
     };
     let Some(module) = module else { return Ok(Some(hash)) };

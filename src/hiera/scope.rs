@@ -87,7 +87,7 @@ impl<'a> NodeScope<'a> {
     }
 
     /// Returns the top-scope variable `name`, or `None` if it is not set.
-    fn top(self, name: &str) -> Option<Variable> {
+    fn top_variable(self, name: &str) -> Option<Variable> {
         let node = self.0;
         let value = match name {
             "environment" => (&*node.environment).into(),
@@ -111,16 +111,16 @@ impl<'a> NodeScope<'a> {
     /// Looks up a qualified `name` without its leading `::`.
     fn qualified(self, name: &str) -> Variable {
         // Puppet sets these after all others.
-        let setting = name.strip_prefix("settings::").and_then(of_settings);
-        if let Some(variable) = setting.or_else(|| self.top(name)) {
+        let setting = name.strip_prefix("settings::").and_then(settings_variable);
+        if let Some(variable) = setting.or_else(|| self.top_variable(name)) {
             return variable;
         }
         let rooted = || undefined(&format!("::{name}"), "");
         let Some((class, leaf)) = name.rsplit_once("::") else { return rooted() };
         // Puppet drops one more `::` here; the class without a name is `main`.
         match &*class.strip_prefix("::").unwrap_or(class).to_lowercase() {
-            "" => self.top(leaf).unwrap_or_else(rooted),
-            "settings" => of_settings(leaf).unwrap_or_else(rooted),
+            "" => self.top_variable(leaf).unwrap_or_else(rooted),
+            "settings" => settings_variable(leaf).unwrap_or_else(rooted),
             _ => undefined(name, &format!("class {class} could not be found")),
         }
     }
@@ -164,7 +164,7 @@ impl<'a> NodeScope<'a> {
 impl Scope for NodeScope<'_> {
     fn variable(&self, name: &str) -> Variable {
         match colons(name) {
-            None => self.top(name).unwrap_or_else(|| absent(name)),
+            None => self.top_variable(name).unwrap_or_else(|| absent_variable(name)),
             Some(0) => self.qualified(&name[2..]),
             Some(_) => self.qualified(name),
         }
@@ -173,7 +173,7 @@ impl Scope for NodeScope<'_> {
 
 /// Returns a variable that is not set. `module_name`, `caller_module_name` and the numbered variables of matches
 /// always exist.
-fn absent(name: &str) -> Variable {
+fn absent_variable(name: &str) -> Variable {
     let numbered = name == "0"
         || (name.starts_with(|c: char| ('1'..='9').contains(&c)) && name.bytes().all(|b| b.is_ascii_digit()));
     if numbered || matches!(name, "module_name" | "caller_module_name") {
@@ -184,7 +184,7 @@ fn absent(name: &str) -> Variable {
 }
 
 /// Looks up `name` in the class `settings`. Returns `None` if it has no such variable.
-fn of_settings(name: &str) -> Option<Variable> {
+fn settings_variable(name: &str) -> Option<Variable> {
     match name {
         "name" | "title" => Some(Variable::Value("settings".into())),
         name => settings::is_setting(name).then_some(Variable::Unknown),

@@ -36,9 +36,9 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the stand-in for the result of an operation on these values, some of which are secrets.
 pub fn made(operation: &str, inputs: &[&Value]) -> Value {
     let mut content = Vec::new();
-    put(b'm', operation.as_bytes(), &mut content);
+    add_part(b'm', operation.as_bytes(), &mut content);
     for input in inputs {
-        write(input, &mut content);
+        add_value(input, &mut content);
     }
     let secrecy = inputs.iter().map(|input| input.secrecy()).fold(None, Secrecy::join);
     let secrecy = secrecy.unwrap_or(Secrecy::SENSITIVE);
@@ -76,35 +76,35 @@ pub fn holds_made(value: &Value) -> bool {
 }
 
 /// Serialises a value so that different values have different bytes.
-fn write(value: &Value, out: &mut Vec<u8>) {
+fn add_value(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
-            put(b'a', &(items.len() as u64).to_be_bytes(), out);
-            items.iter().for_each(|item| write(item, out));
+            add_part(b'a', &(items.len() as u64).to_be_bytes(), out);
+            items.iter().for_each(|item| add_value(item, out));
         }
         Value::Hash(hash) => {
-            put(b'h', &(hash.len() as u64).to_be_bytes(), out);
+            add_part(b'h', &(hash.len() as u64).to_be_bytes(), out);
             for (key, value) in hash.iter() {
-                write(key, out);
-                write(value, out);
+                add_value(key, out);
+                add_value(value, out);
             }
         }
-        Value::Secret(secret) => write(&secret.1, out),
-        Value::String(text) => put(b's', text.as_bytes(), out),
-        Value::Bytes(bytes) => put(b'b', bytes, out),
+        Value::Secret(secret) => add_value(&secret.1, out),
+        Value::String(text) => add_part(b's', text.as_bytes(), out),
+        Value::Bytes(bytes) => add_part(b'b', bytes, out),
         Value::Rich(rich) => match &**rich {
-            Rich::Hidden(hidden) => put(b'm', &hidden.fingerprint, out),
+            Rich::Hidden(hidden) => add_part(b'm', &hidden.fingerprint, out),
             Rich::Sensitive(inner) => {
-                put(b'S', b"", out);
-                write(inner, out);
+                add_part(b'S', b"", out);
+                add_value(inner, out);
             }
-            other => put(b'r', format!("{} {}", other.type_name(), other.to_text()).as_bytes(), out),
+            other => add_part(b'r', format!("{} {}", other.type_name(), other.to_text()).as_bytes(), out),
         },
-        other => put(b'o', format!("{} {}", other.class_name(), other.inspect()).as_bytes(), out),
+        other => add_part(b'o', format!("{} {}", other.class_name(), other.inspect()).as_bytes(), out),
     }
 }
 
-fn put(tag: u8, content: &[u8], out: &mut Vec<u8>) {
+fn add_part(tag: u8, content: &[u8], out: &mut Vec<u8>) {
     out.push(tag);
     out.extend((content.len() as u64).to_be_bytes());
     out.extend(content);

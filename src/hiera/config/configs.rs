@@ -13,13 +13,13 @@ use crate::tree::{BlobId, FileTree, TreeError, read_config};
 type ConfigId = (BlobId, Arc<str>, Owner, Puppet);
 
 /// The approximate memory that is kept, in bytes.
-const LIMIT: usize = 4 << 20;
+const MAX_MEMORY: usize = 4 << 20;
 
 /// The size in bytes of the largest file that is kept.
-const LARGEST: usize = LIMIT / 16;
+const MAX_CONFIG_SIZE: usize = MAX_MEMORY / 16;
 
 /// The approximate memory of a file without content, in bytes.
-const LEAST: usize = 1 << 10;
+const MIN_CONFIG_SIZE: usize = 1 << 10;
 
 /// The hiera.yaml files that were read. A file that is the same in the next revision is not read again; modules may
 /// have hundreds of them. Beyond a size limit, all are forgotten.
@@ -56,11 +56,11 @@ impl Configs {
 
 impl CachedConfigs {
     fn add(&mut self, key: ConfigId, read: &Arc<ReadConfig>) {
-        let size = LEAST + read.config.iter().flatten().map(|config| config.size()).sum::<usize>();
-        if size > LARGEST {
+        let size = MIN_CONFIG_SIZE + read.config.iter().flatten().map(|config| config.size()).sum::<usize>();
+        if size > MAX_CONFIG_SIZE {
             return;
         }
-        if self.size + size > LIMIT {
+        if self.size + size > MAX_MEMORY {
             *self = CachedConfigs::default();
         }
         if self.read.insert(key, read.clone()).is_none() {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn many_are_forgotten_and_large_ones_are_not_kept() {
         let (kept, most) = kept_of(10_000, "version: 5\n");
-        assert!(kept > 0 && most > 1_000 && most <= LIMIT / LEAST, "{kept} {most}");
+        assert!(kept > 0 && most > 1_000 && most <= MAX_MEMORY / MIN_CONFIG_SIZE, "{kept} {most}");
         let names = |count: usize| vec!["x"; count].join(", ");
         let of = |paths, levels| {
             let first = format!("version: 5\nhierarchy:\n- {{name: l, paths: &p [{}]}}\n", names(paths));

@@ -219,7 +219,7 @@ impl File {
     }
 
     fn section(&self, backend: &str) -> Section {
-        let own_extension = backend == "eyaml";
+        let is_eyaml = backend == "eyaml";
         let written = self.get(backend).filter(|value| value.is_truthy());
         let place = || self.place(self.marks(backend));
         let entry = |name: &str| match written {
@@ -240,13 +240,13 @@ impl File {
             Some(Value::String(text)) => Ok(text.to_arc()),
             Some(_) => Err(LookupError::puppet(format!("datadir for {backend} cannot be an array")).at(place())),
         });
-        let extension = match (own_extension, written) {
+        let extension = match (is_eyaml, written) {
             (false, _) => Ok(if backend == "json" { "json" } else { "yaml" }.into()),
             (true, None) => Err(LookupError::undefined_method("[]", &Value::Undef).at(place())),
             (true, Some(_)) => entry("extension").map(|text| text.map_or("eyaml".into(), |text| text.to_s().into())),
         };
         let options = match written {
-            Some(Value::Hash(hash)) if own_extension => options(hash).map_err(|error| error.at(place())),
+            Some(Value::Hash(hash)) if is_eyaml => options(hash).map_err(|error| error.at(place())),
             _ => Ok(Hash::new()),
         };
         Section { datadir, extension, options }

@@ -28,7 +28,7 @@ pub struct LevelConfig {
 }
 
 /// The ways to write the node's environment in paths.
-const ENVIRONMENT: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_facts.environment}"];
+const ENVIRONMENT_EXPRESSIONS: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_facts.environment}"];
 
 impl LevelConfig {
     /// Returns the folder of one of the level's paths, as written, and the rest of the path. The folder is the
@@ -37,7 +37,7 @@ impl LevelConfig {
         let of_environment = |(at, _)| {
             let end = at + 1 + path[at + 1..].find('/')?;
             let name = path[..at].rsplit('/').next()?;
-            (ENVIRONMENT.contains(&name) && !path[at..end].contains("%{")).then_some(end)
+            (ENVIRONMENT_EXPRESSIONS.contains(&name) && !path[at..end].contains("%{")).then_some(end)
         };
         match path.match_indices('/').find_map(of_environment) {
             Some(end) if self.datadir.starts_with('/') => {
@@ -70,8 +70,8 @@ impl LevelConfig {
         let of_paths = paths.iter().flat_map(move |path| in_text(&path.text, &path.place));
         // The name for a mapped value is not a variable of a node.
         let mapped = self.locations.mapped();
-        let is_own = move |name: &str| mapped.is_some_and(|mapped| mapped.name == name);
-        let all = in_text(&self.datadir, &self.place).chain(of_paths).filter(move |(name, _)| !is_own(name));
+        let is_mapped_name = move |name: &str| mapped.is_some_and(|mapped| mapped.name == name);
+        let all = in_text(&self.datadir, &self.place).chain(of_paths).filter(move |(name, _)| !is_mapped_name(name));
         all.chain(mapped.map(|mapped| (&*mapped.variable.text, &mapped.variable.place)))
     }
 

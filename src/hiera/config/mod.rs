@@ -214,14 +214,14 @@ impl Config {
 }
 
 /// Returns the first level that has the same name as an earlier one.
-fn doubled(levels: &[LevelConfig]) -> Option<&LevelConfig> {
+fn first_duplicate(levels: &[LevelConfig]) -> Option<&LevelConfig> {
     let mut seen = HashSet::new();
     levels.iter().find(|level| !seen.insert(&level.name))
 }
 
-fn doubled_name(file: &Node<'_>, levels: &[LevelConfig]) -> Option<LookupError> {
-    let doubled = doubled(levels)?;
-    let text = format!("Hierarchy name '{}' defined more than once.", doubled.name);
-    let pattern = format!(r#"\s+name:\s+['"]?{}(?:[^\w]|$)"#, doubled.name);
-    Some(file.refuse_second(&text, &pattern, doubled.place.clone()))
+fn duplicate_name_error(file: &Node<'_>, levels: &[LevelConfig]) -> Option<LookupError> {
+    let duplicate = first_duplicate(levels)?;
+    let text = format!("Hierarchy name '{}' defined more than once.", duplicate.name);
+    let pattern = format!(r#"\s+name:\s+['"]?{}(?:[^\w]|$)"#, duplicate.name);
+    Some(file.refuse_second(&text, &pattern, duplicate.place.clone()))
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::node::{Node, fill as fill_in};
-use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText, doubled};
+use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText, first_duplicate};
 use crate::hiera::LookupError;
 use crate::puppet::types;
 use crate::value::rich::types::{Element, Texts};
@@ -69,9 +69,9 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
     let hierarchy = declared("hierarchy");
     let levels: Vec<LevelConfig> =
         declared("backends").into_iter().map(|backend| level(file, backend, &hierarchy)).collect();
-    let fault = doubled(&levels).map(|doubled| {
-        let text = format!("Backend '{}' is defined more than once.", doubled.name);
-        file.refuse_second(&text, &format!(r"[^\w]{}(?:[^\w]|$)", doubled.name), doubled.place.clone())
+    let fault = first_duplicate(&levels).map(|duplicate| {
+        let text = format!("Backend '{}' is defined more than once.", duplicate.name);
+        file.refuse_second(&text, &format!(r"[^\w]{}(?:[^\w]|$)", duplicate.name), duplicate.place.clone())
     });
     Config {
         path: file.path(),

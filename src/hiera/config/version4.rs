@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::node::{Node, fill as fill_in, texts};
-use super::{Config, Function, FunctionKind, LevelConfig, Locations, Version4, doubled_name};
+use super::{Config, Function, FunctionKind, LevelConfig, Locations, Version4, duplicate_name_error};
 use crate::hiera::LookupError;
 use crate::puppet;
 use crate::puppet::types;
@@ -40,9 +40,9 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
     let levels: Vec<LevelConfig> = entries.iter().map(|entry| level(entry, &datadir)).collect();
     let unknown = entries.iter().enumerate().find_map(|(at, entry)| Some((at, unknown_backend(file, entry)?)));
     // Puppet checks one level after the other.
-    let sound = unknown.as_ref().map_or(levels.len(), |(at, _)| at + 1);
-    let doubled = doubled_name(file, &levels[..sound]);
-    let fault = doubled.or_else(|| unknown.map(|(_, error)| error));
+    let checked_count = unknown.as_ref().map_or(levels.len(), |(at, _)| at + 1);
+    let duplicate = duplicate_name_error(file, &levels[..checked_count]);
+    let fault = duplicate.or_else(|| unknown.map(|(_, error)| error));
     Config {
         path: file.path(),
         source: file.source(),
@@ -79,8 +79,8 @@ fn level(node: &Node<'_>, default: &Arc<str>) -> LevelConfig {
 
 fn unknown_backend(file: &Node<'_>, node: &Node<'_>) -> Option<LookupError> {
     let backend = node.entry_text("backend")?;
-    let known = matches!(&*backend, "yaml" | "json" | "hocon");
+    let is_known = matches!(&*backend, "yaml" | "json" | "hocon");
     let text = format!("No data provider is registered for backend '{backend}'");
     let line = format!(r"[^\w]{backend}(?:[^\w]|$)");
-    (!known).then(|| file.refuse_line(&text, &line, node.entry_place("backend")))
+    (!is_known).then(|| file.refuse_line(&text, &line, node.entry_place("backend")))
 }

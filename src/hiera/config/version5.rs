@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::locations::{Count, KINDS};
 use super::node::{Node, fill as fill_in, texts};
-use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
+use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, duplicate_name_error};
 use crate::hiera::LookupError;
 use crate::puppet::Puppet;
 use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts};
@@ -21,7 +21,7 @@ pub(super) fn shape() -> &'static Type {
     static SHAPE: LazyLock<Type> = LazyLock::new(|| {
         let hierarchy = Type::array(level_shape(), None);
         Type::Struct(Arc::new([
-            Element { key: name("version"), value: Type::Integer(Range::exactly(5)) },
+            Element { key: exact_text("version"), value: Type::Integer(Range::exactly(5)) },
             optional("defaults", defaults_shape()),
             optional("hierarchy", hierarchy.clone()),
             optional("plan_hierarchy", hierarchy.clone()),
@@ -33,47 +33,47 @@ pub(super) fn shape() -> &'static Type {
 
 fn level_shape() -> Type {
     let texts = |count: &Count| match count {
-        Count::One => text(),
-        Count::AtLeastOne => Type::array(text(), Some(Range::at_least(1))),
-        Count::Exactly(count) => Type::array(text(), Some(Range::exactly(*count))),
+        Count::One => text_type(),
+        Count::AtLeastOne => Type::array(text_type(), Some(Range::at_least(1))),
+        Count::Exactly(count) => Type::array(text_type(), Some(Range::exactly(*count))),
     };
     let of_locations = KINDS.iter().flat_map(|kind| kind.keys()).map(|(key, count)| optional(key, texts(count)));
     let others = [
-        Element { key: name("name"), value: text() },
-        optional("options", options()),
-        optional("data_hash", text()),
-        optional("lookup_key", text()),
-        optional("hiera3_backend", text()),
-        optional("v4_data_hash", text()),
-        optional("data_dig", text()),
+        Element { key: exact_text("name"), value: text_type() },
+        optional("options", options_type()),
+        optional("data_hash", text_type()),
+        optional("lookup_key", text_type()),
+        optional("hiera3_backend", text_type()),
+        optional("v4_data_hash", text_type()),
+        optional("data_dig", text_type()),
     ];
-    Type::Struct(others.into_iter().chain(of_locations).chain([optional("datadir", text())]).collect())
+    Type::Struct(others.into_iter().chain(of_locations).chain([optional("datadir", text_type())]).collect())
 }
 
 fn defaults_shape() -> Type {
     Type::Struct(Arc::new([
-        optional("data_hash", text()),
-        optional("lookup_key", text()),
-        optional("data_dig", text()),
-        optional("datadir", text()),
-        optional("options", options()),
+        optional("data_hash", text_type()),
+        optional("lookup_key", text_type()),
+        optional("data_dig", text_type()),
+        optional("datadir", text_type()),
+        optional("options", options_type()),
     ]))
 }
 
-fn name(name: &str) -> Type {
+fn exact_text(name: &str) -> Type {
     Type::String(Texts::Value(name.into()))
 }
 
 fn optional(key: &str, value: Type) -> Element {
-    Element { key: Type::Optional(Some(Arc::new(name(key)))), value }
+    Element { key: Type::Optional(Some(Arc::new(exact_text(key)))), value }
 }
 
 /// Returns the type of a text that is not empty.
-fn text() -> Type {
+fn text_type() -> Type {
     Type::String(Texts::Size(Range::at_least(1)))
 }
 
-fn options() -> Type {
+fn options_type() -> Type {
     let data = Type::Alias(Alias::Own(OwnAlias::Data));
     Type::hash(Type::Pattern(Arc::new([Some(OPTION.into())])), data, None)
 }
@@ -103,7 +103,8 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner, puppet: Puppet) -> Result<Con
         return Err(file.refuse_line(text, r"(?:^|\s+)default_hierarchy:", node.place()));
     }
     let default_hierarchy = levels("default_hierarchy")?;
-    let fault = doubled_name(file, &hierarchy).or_else(|| doubled_name(file, default_hierarchy.as_deref()?));
+    let fault =
+        duplicate_name_error(file, &hierarchy).or_else(|| duplicate_name_error(file, default_hierarchy.as_deref()?));
     Ok(Config {
         path: file.path(),
         source: file.source(),
@@ -124,7 +125,7 @@ fn defaults(file: &Node<'_>, owner: Owner, puppet: Puppet) -> Result<Defaults, L
         let text = "Only one of data_hash, lookup_key, data_dig, or hiera3_backend can be defined in defaults";
         return Err(file.refuse(text, node.place()));
     }
-    if let Some(key) = reserved(&node) {
+    if let Some(key) = reserved_option(&node) {
         let text = format!("Option key '{key}' used in defaults is reserved by {}", puppet.name());
         return Err(file.refuse(&text, node.entry_place("options")));
     }
@@ -146,7 +147,7 @@ impl Defaults {
         let name = node.entry_text("name").unwrap_or_default();
         let function = self.function(node, &name)?;
         let locations = locations(node, &name)?;
-        if let Some(key) = reserved(node) {
+        if let Some(key) = reserved_option(node) {
             let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by {}", self.puppet.name());
             return Err(node.refuse(&text, node.entry_place("options")));
         }
@@ -199,7 +200,7 @@ fn functions(node: &Node<'_>) -> Vec<Function> {
     declared.filter_map(|kind| Some(Function { kind, name: node.entry_text(kind.tag())? })).collect()
 }
 
-fn reserved(node: &Node<'_>) -> Option<&'static str> {
+fn reserved_option(node: &Node<'_>) -> Option<&'static str> {
     let options = node.entry("options")?;
     RESERVED_OPTIONS.into_iter().find(|key| options.entry(key).is_some())
 }

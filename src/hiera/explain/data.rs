@@ -37,11 +37,11 @@ impl Step {
         if !self.steps.is_empty() {
             hash.insert(symbol("branches"), entries(&self.steps, places));
         }
-        self.outcome(&mut hash);
+        self.add_outcome(&mut hash);
         if !self.texts.is_empty() {
             hash.insert(symbol("texts"), self.texts.iter().cloned().map(Value::String).collect());
         }
-        self.about(&mut hash);
+        self.add_type(&mut hash);
         if let (Places::Shown, Some(Event::Found(_, _, Some(at)))) = (places, &self.event)
             && let Some(line) = at.place.line
         {
@@ -50,7 +50,7 @@ impl Step {
         hash
     }
 
-    fn outcome(&self, hash: &mut Hash) {
+    fn add_outcome(&self, hash: &mut Hash) {
         let (key, value, event) = match &self.event {
             Some(Event::Found(key, value, _)) => (Some(key), Some(value), Some("found")),
             Some(Event::NotFound(key)) => (Some(key), None, Some("not_found")),
@@ -58,7 +58,7 @@ impl Step {
             Some(Event::Result(value)) => (None, Some(value), Some("result")),
             None => (None, None, None),
         };
-        let named = match &self.branch {
+        let branch_key = match &self.branch {
             Some(Branch::Key(key) | Branch::InvalidKey(key)) => Some(key),
             _ => None,
         };
@@ -67,13 +67,13 @@ impl Step {
             Some(Branch::NoModuleData(_)) => Some("module_provider_not_found"),
             _ => event,
         };
-        hash.extend(key.or(named).map(|key| (symbol("key"), Value::from(&**key))));
+        hash.extend(key.or(branch_key).map(|key| (symbol("key"), Value::from(&**key))));
         hash.extend(value.map(|value| (symbol("value"), value.clone())));
         hash.extend(event.map(|event| (symbol("event"), symbol(event))));
     }
 
     /// Adds the type of the step, and the fields that belong to it.
-    fn about(&self, hash: &mut Hash) {
+    fn add_type(&self, hash: &mut Hash) {
         let text = |text: &str| Value::from(text);
         let (kind, fields) = match &self.branch {
             None | Some(Branch::Key(_) | Branch::MergeSource(_) | Branch::MergeInManifest(_)) => ("root", vec![]),

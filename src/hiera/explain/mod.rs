@@ -112,13 +112,13 @@ pub struct Step {
 impl Step {
     /// Returns true if the step or one inside it has a value or a text that is a secret.
     pub fn has_secrets(&self) -> bool {
-        let value = match &self.event {
+        let has_secret_value = match &self.event {
             Some(Event::Found(_, value, _) | Event::Result(value)) => value.secrecy().is_some(),
             _ => false,
         };
-        let text = matches!(&self.branch, Some(Branch::Interpolation(text)) if text.secrecy().is_some());
-        let said = self.texts.iter().any(|text| text.secrecy().is_some());
-        value || text || said || self.steps.iter().any(Step::has_secrets)
+        let has_secret_branch = matches!(&self.branch, Some(Branch::Interpolation(text)) if text.secrecy().is_some());
+        let has_secret_text = self.texts.iter().any(|text| text.secrecy().is_some());
+        has_secret_value || has_secret_branch || has_secret_text || self.steps.iter().any(Step::has_secrets)
     }
 }
 
@@ -162,7 +162,7 @@ impl Recorder {
     }
 
     /// Runs `work` without recording its steps in the current one.
-    fn unseen<R>(&self, work: impl FnOnce() -> R) -> R {
+    fn unrecorded<R>(&self, work: impl FnOnce() -> R) -> R {
         let count = |open: &[Step]| open.last().map_or(0, |step| step.steps.len());
         let before = count(&self.open.borrow());
         let result = work();
@@ -202,9 +202,9 @@ pub fn step<R>(recorder: Option<&Recorder>, branch: impl FnOnce() -> Branch, wor
 
 /// Runs `work` without recording its steps. It is used for texts that contain a secret, whose steps would reveal it,
 /// and for work that Puppet does not repeat.
-pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
+pub fn unrecorded<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
     match recorder {
-        Some(recorder) => recorder.unseen(work),
+        Some(recorder) => recorder.unrecorded(work),
         None => work(),
     }
 }

@@ -42,7 +42,9 @@ impl Finder for LevelFinder<'_, '_> {
     fn add(&mut self, declared: &PlacedText, form: Form, local: Option<(&str, Value)>) -> Result<(), LookupError> {
         let text = self.text(declared, local)?;
         match form {
-            Form::Path => self.found.push(self.resolver.at(declared, &join(self.datadir, &text), self.backend)?),
+            Form::Path => {
+                self.found.push(self.resolver.location_at(declared, &join(self.datadir, &text), self.backend)?);
+            }
             Form::Glob => {
                 self.found.extend(self.resolver.expand(declared, &join(self.datadir, &text), self.backend)?);
             }

@@ -86,7 +86,7 @@ impl Resolver<'_> {
             return None;
         }
         let has_path = locations.iter().any(|location| matches!(location, Location::Path { .. }));
-        let promised = || if command.reads_path { self.promised(datadir, locations) } else { Ok(None) };
+        let promised = || if command.reads_path { self.promised_folders(datadir, locations) } else { Ok(None) };
         let data = || {
             if !has_path {
                 return Ok(Data::Outside);
@@ -99,7 +99,11 @@ impl Resolver<'_> {
 
     /// Returns the files that begin with the paths of a level. Returns `None` if a path leads elsewhere or is
     /// unusual, or if there are links: then the function may read any file of the datadir.
-    fn promised(&self, datadir: &str, locations: &[Location]) -> Result<Option<BTreeMap<Arc<str>, Folder>>, TreeError> {
+    fn promised_folders(
+        &self,
+        datadir: &str,
+        locations: &[Location],
+    ) -> Result<Option<BTreeMap<Arc<str>, Folder>>, TreeError> {
         let mut folders = BTreeMap::new();
         let Mount::Tree(tree, datadir) = self.mount(datadir) else { return Ok(None) };
         for location in locations {

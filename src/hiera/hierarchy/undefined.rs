@@ -9,7 +9,7 @@ use crate::hiera::scope::{Scope, Variable};
 use crate::value::Value;
 
 /// The maximum number of characters of a path that are shown with each of its variables.
-const MOST_SHOWN: usize = 500;
+const MAX_SHOWN_CHARACTERS: usize = 500;
 
 /// The code of these findings.
 const UNDEFINED: &str = "undefined-variable";
@@ -23,7 +23,7 @@ impl Resolver<'_> {
             let Some((Value::String(root), segments)) = segments.split_first() else { return false };
             matches!(scope.variable_at(root, segments), Variable::Undefined { .. })
         };
-        let path = shown(&declared.text);
+        let path = shortened(&declared.text);
         for name in template.variables().filter(undefined) {
             let text = format!(
                 "the variable '{name}' is undefined: '{path}' is resolved with an empty text in its \
@@ -35,20 +35,22 @@ impl Resolver<'_> {
     }
 
     /// Returns true if a path is absolute only because the variables at its beginning are empty, and reports that.
-    pub(super) fn begins_empty(&mut self, declared: &PlacedText, path: &str) -> bool {
-        let behind = |text: &str| Some(text.strip_prefix("%{")?.split_once('}')?.1.len());
+    pub(super) fn begins_with_empty_variables(&mut self, declared: &PlacedText, path: &str) -> bool {
+        let length_after_variable = |text: &str| Some(text.strip_prefix("%{")?.split_once('}')?.1.len());
         let mut rest = &*declared.text;
-        while let Some(length) = behind(rest) {
+        while let Some(length) = length_after_variable(rest) {
             rest = &rest[rest.len() - length..];
         }
         let literal = rest.split("%{").next().unwrap_or(rest);
         if rest.len() == declared.text.len() || !literal.starts_with('/') || !path.starts_with(literal) {
             return false;
         }
-        let is_told = |of: &Diagnostic| of.code == UNDEFINED && of.place.as_ref() == Some(&declared.place);
-        let template = Template::parse(&declared.text).filter(|_| !self.diagnostics.iter().any(is_told));
+        let is_reported = |diagnostic: &Diagnostic| {
+            diagnostic.code == UNDEFINED && diagnostic.place.as_ref() == Some(&declared.place)
+        };
+        let template = Template::parse(&declared.text).filter(|_| !self.diagnostics.iter().any(is_reported));
         if let Some(name) = template.iter().flat_map(Template::variables).next() {
-            let path = shown(&declared.text);
+            let path = shortened(&declared.text);
             let text = format!("the variable '{name}' is empty: without it '{path}' is an absolute path");
             let warning = Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text);
             self.diagnostics.push(warning.about(Subject::Variable(name.into())));
@@ -58,8 +60,8 @@ impl Resolver<'_> {
 }
 
 /// Returns a path as it is shown, cut off if it is long.
-fn shown(path: &str) -> String {
-    match path.char_indices().nth(MOST_SHOWN) {
+fn shortened(path: &str) -> String {
+    match path.char_indices().nth(MAX_SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{} ...", &path[..end]),
         None => path.to_owned(),
     }

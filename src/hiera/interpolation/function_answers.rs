@@ -19,7 +19,7 @@ pub(in crate::hiera) type FunctionCall = (Place, Arc<str>, usize, Box<str>);
 /// The calls of functions in one answer so far, and the strategies that their answers were merged with.
 #[derive(Debug, Default)]
 pub(in crate::hiera) struct FunctionAnswers {
-    asked: RefCell<BTreeSet<FunctionCall>>,
+    calls: RefCell<BTreeSet<FunctionCall>>,
     /// The strategies of merges that may have removed knock-outs from answers of functions.
     knocked_out: RefCell<Vec<Strategy>>,
 }
@@ -27,18 +27,18 @@ pub(in crate::hiera) struct FunctionAnswers {
 impl FunctionAnswers {
     /// Returns true if no function was asked.
     pub(in crate::hiera) fn is_empty(&self) -> bool {
-        self.asked.borrow().is_empty()
+        self.calls.borrow().is_empty()
     }
 
     /// Returns true if the same call was made before.
     pub(in crate::hiera) fn has(&self, asked: &FunctionCall) -> bool {
-        self.asked.borrow().contains(asked)
+        self.calls.borrow().contains(asked)
     }
 
     /// Records a call whose `value` enters a merge with `strategy`, and returns that value. It is unknown if the same
     /// call was made before and a merge may have knocked something out since: this is then missing from the answer
     /// that Puppet keeps, and from values that `alias` took from it, and depends on the other values of the merge.
-    pub(in crate::hiera) fn given(
+    pub(in crate::hiera) fn record(
         &self,
         value: Value,
         asked: FunctionCall,
@@ -48,7 +48,7 @@ impl FunctionAnswers {
         if self.has(&asked) && knocked_out.iter().any(|strategy| strategy.knocks_out(&value)) {
             return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));
         }
-        self.asked.borrow_mut().insert(asked);
+        self.calls.borrow_mut().insert(asked);
         if strategy.knocks_out(&value) && !knocked_out.contains(strategy) {
             knocked_out.push(strategy.clone());
         }

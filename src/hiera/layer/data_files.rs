@@ -28,11 +28,11 @@ impl Environment {
     pub fn has_data_file_at(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-        let is_passed = |folder: &str| folder.rsplit('/').next() != Some("spec");
+        let may_hold_data = |folder: &str| folder.rsplit('/').next() != Some("spec");
         is_data_file(name)
             && !path.split('/').any(|name| name.starts_with('.'))
             && folders.clone().chain([path]).all(|path| !self.options.own_files.contains(path))
-            && folders.clone().all(is_passed)
+            && folders.clone().all(may_hold_data)
     }
 
     fn list_data_files(&self) -> Result<DataFileList, TreeError> {

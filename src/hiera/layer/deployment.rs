@@ -74,7 +74,7 @@ impl Deployment {
 
     /// Adds the statements of the Puppetfile at `path`.
     fn add(&mut self, content: &[u8], path: &str) {
-        let mut modules = inside(folder_of(path), MODULES);
+        let mut modules = path_inside(folder_of(path), MODULES);
         let statements = statements(&String::from_utf8_lossy(content));
         let is_program = !statements.iter().all(|statement| statement.is_understood);
         for Statement { line, text, name, is_understood } in statements {
@@ -86,7 +86,7 @@ impl Deployment {
                 self.program.push(name.as_deref().filter(|_| is_understood).unwrap_or(&text).to_owned());
             }
             if let Some(folder) = module_folder(&text) {
-                modules = inside(folder_of(path), folder);
+                modules = path_inside(folder_of(path), folder);
             }
             let Some(name) = name else { continue };
             let options = if is_understood { Options::of(&text) } else { Options::default() };
@@ -95,7 +95,7 @@ impl Deployment {
                 continue;
             }
             let folder = match &options.install_path {
-                Some(folder) => inside(folder_of(path), folder),
+                Some(folder) => path_inside(folder_of(path), folder),
                 None => modules.clone(),
             };
             self.modules.push(DeclaredModule {
@@ -111,7 +111,7 @@ impl Deployment {
     /// Returns true if the program may read the file at `path`, since it names that or a folder around it. Manifests
     /// and templates are never read.
     pub fn may_read(&self, path: &str) -> bool {
-        let is_for_others = OF_OTHERS.iter().any(|end| path.ends_with(end));
+        let is_for_others = NEVER_READ_EXTENSIONS.iter().any(|end| path.ends_with(end));
         let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));
         !self.words.is_empty()
             && !is_for_others
@@ -120,7 +120,7 @@ impl Deployment {
 }
 
 /// The extensions of files that no Puppetfile reads.
-const OF_OTHERS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
+const NEVER_READ_EXTENSIONS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
 
 /// Returns the folder of a statement that does nothing but say where modules are installed.
 fn module_folder(text: &str) -> Option<&str> {
@@ -131,7 +131,7 @@ fn module_folder(text: &str) -> Option<&str> {
 }
 
 /// Returns a path below a folder of the repository, or `None` if it leads out of the repository.
-fn inside(base: &str, path: &str) -> Option<String> {
+fn path_inside(base: &str, path: &str) -> Option<String> {
     let path = join(base, path);
     let is_inside = !path.starts_with('/') && !path.split('/').any(|name| name == "..");
     is_inside.then(|| path.split('/').filter(|name| !matches!(*name, "" | ".")).collect::<Vec<_>>().join("/"))
@@ -151,7 +151,7 @@ struct Options {
     /// True if the module is part of the repository.
     is_local: bool,
     /// True if there are other options, or some that are not understood.
-    are_odd: bool,
+    has_unknown: bool,
 }
 
 impl Options {
@@ -175,7 +175,7 @@ impl Options {
                 (Some("type"), value) => {
                     let kind = value.as_deref().or(word);
                     options.is_local |= kind == Some("local");
-                    options.are_odd |= kind != Some("git");
+                    options.has_unknown |= kind != Some("git");
                 }
                 (Some("git" | "source"), Some(value)) => options.git = Some(value),
                 (Some("ref" | "tag" | "commit" | "branch" | "version"), Some(value)) => options.wanted.push(value),
@@ -184,10 +184,10 @@ impl Options {
                 // Several branches, of which the first that exists is used.
                 (Some("fallback"), Some(value)) => options.others.extend(value.split('|').map(str::to_owned)),
                 (Some("install_path"), Some(value)) => options.install_path = Some(value),
-                (Some(key), _) if WITHOUT_MEANING.contains(&key) => {}
+                (Some(key), _) if IGNORED_OPTIONS.contains(&key) => {}
                 // The branch of the environment is not tried.
                 (Some("link"), None) if word == Some("false") => {}
-                _ => options.are_odd = true,
+                _ => options.has_unknown = true,
             }
         }
         options
@@ -195,14 +195,14 @@ impl Options {
 
     /// Returns the source of the module, if its options are understood and name a single revision.
     fn source(self) -> Option<GitSource> {
-        let is_plain = !self.are_odd && self.wanted.len() == 1;
+        let is_plain = !self.has_unknown && self.wanted.len() == 1;
         let revisions = self.wanted.into_iter().chain(self.first_other).chain(self.others).collect();
         self.git.filter(|_| is_plain).map(|url| GitSource { url, revisions })
     }
 }
 
 /// The options that do not affect a module's revision.
-const WITHOUT_MEANING: [&str; 3] = ["exclude_spec", "ignore-unreachable", "use_ssh_agent"];
+const IGNORED_OPTIONS: [&str; 3] = ["exclude_spec", "ignore-unreachable", "use_ssh_agent"];
 
 fn is_between_words(c: char) -> bool {
     !(c.is_alphanumeric() || c == '_' || c == '-')
@@ -231,8 +231,12 @@ impl Statement {
         let text = text.trim();
         let name = MODULE.as_ref().and_then(|module| module.captures(text)).and_then(|found| found.get(1));
         let is_understood = PLAIN.as_ref().is_some_and(|plain| plain.is_match(text));
-        let statement =
-            Statement { line, text: text.to_owned(), name: name.map(|name| short(name.as_str())), is_understood };
+        let statement = Statement {
+            line,
+            text: text.to_owned(),
+            name: name.map(|name| without_author(name.as_str())),
+            is_understood,
+        };
         (!text.is_empty()).then_some(statement)
     }
 }
@@ -281,10 +285,10 @@ fn statements(program: &str) -> Vec<Statement> {
 }
 
 /// The text that stands for the repository's own folder in a `.fixtures.yml`.
-const SOURCE: &str = "#{source_dir}";
+const SOURCE_FOLDER: &str = "#{source_dir}";
 
 /// Returns the modules in the `.fixtures.yml` at `path`, except the repository itself.
-pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
+pub(super) fn modules_in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     let parsed = yaml::parse(content);
     let Some(root) = parsed.value.as_hash() else { return Vec::new() };
     let mut found = Vec::new();
@@ -294,9 +298,9 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     for ((_, modules), marks) in kinds.iter().zip(marks.children.iter()) {
         for ((name, from), mark) in modules.as_hash().into_iter().flat_map(Hash::iter).zip(marks.children.iter()) {
             // The repository itself need not be deployed.
-            let is_itself = from.as_str().is_some_and(|from| from.trim_end_matches('/') == SOURCE);
+            let is_itself = from.as_str().is_some_and(|from| from.trim_end_matches('/') == SOURCE_FOLDER);
             if let Some(name) = name.as_str().filter(|_| !is_itself) {
-                let (name, place) = (short(name), Place::line(path, mark.line));
+                let (name, place) = (without_author(name), Place::line(path, mark.line));
                 let declaration = from.inspect().into();
                 found.push(DeclaredModule { name, place, declaration, folder: None, source: None });
             }
@@ -306,7 +310,7 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
 }
 
 /// Returns `ntp` for `puppetlabs-ntp` and `puppetlabs/ntp`.
-pub(super) fn short(name: &str) -> Arc<str> {
+pub(super) fn without_author(name: &str) -> Arc<str> {
     name.rsplit(['/', '-']).next().unwrap_or(name).into()
 }
 
@@ -371,9 +375,9 @@ mod tests {
     fn fixtures_name_modules() {
         let text = "fixtures:\n  repositories:\n    stdlib: https://x\n    acme-web:\n      repo: y\n  symlinks:\n    own: '#{source_dir}'\n    other: '#{source_dir}/../other'\n";
         assert_eq!(
-            shown(&in_fixtures(text.as_bytes(), ".fixtures.yml")),
+            shown(&modules_in_fixtures(text.as_bytes(), ".fixtures.yml")),
             ["stdlib .fixtures.yml:3", "web .fixtures.yml:4", "other .fixtures.yml:8"]
         );
-        assert_eq!(in_fixtures(b"fixtures: [a]\n", "x"), []);
+        assert_eq!(modules_in_fixtures(b"fixtures: [a]\n", "x"), []);
     }
 }

@@ -25,13 +25,13 @@ impl EnvironmentConf {
     /// Reads the file at `path`.
     pub(super) fn parse(content: &[u8], path: &str, loader: &mut Loader<'_>) -> EnvironmentConf {
         let mut conf = EnvironmentConf::default();
-        let mut ignored = false;
+        let mut is_ignored = false;
         for (number, whole) in (1u32..).zip(String::from_utf8_lossy(content).split_inclusive('\n')) {
             let place = Place::line(path, number);
             let line = whole.trim();
             if let Some(section) = section(line) {
-                ignored = section != "main";
-                if ignored {
+                is_ignored = section != "main";
+                if is_ignored {
                     let text = format!("environment.conf has no sections: [{section}] is ignored");
                     loader.warn("environment-conf", place, text);
                 }
@@ -42,7 +42,7 @@ impl EnvironmentConf {
                 });
                 // The first of duplicate settings wins.
                 match name {
-                    _ if ignored => {}
+                    _ if is_ignored => {}
                     "modulepath" if conf.modulepath.is_none() => {
                         if let Some(setting) = unknown_setting(&value) {
                             let text = format!("the setting ${setting} in modulepath; if there is none, Puppet fails");
@@ -107,8 +107,8 @@ fn without_file_options(value: &str) -> Result<String, String> {
 
 /// Returns the first `$setting` that is not in [`SETTINGS`].
 fn unknown_setting(modulepath: &str) -> Option<&str> {
-    modulepath.split('$').skip(1).find_map(|behind| {
-        let name = &behind[..behind.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(behind.len())];
+    modulepath.split('$').skip(1).find_map(|after| {
+        let name = &after[..after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len())];
         let known = name == "basemodulepath" || SETTINGS.iter().any(|(known, _)| *known == name);
         (!name.is_empty() && !known).then_some(name)
     })

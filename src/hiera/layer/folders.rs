@@ -16,10 +16,10 @@ use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 
 /// The default modulepath.
-const DEFAULT: &str = "modules:$basemodulepath";
+const DEFAULT_MODULEPATH: &str = "modules:$basemodulepath";
 
 /// The setting in the default that stands for folders outside the environment.
-const BASE: &str = "$basemodulepath";
+const BASE_VARIABLE: &str = "$basemodulepath";
 
 /// A folder that may contain modules.
 pub(super) struct Folder {
@@ -47,7 +47,7 @@ impl ModulePath {
         let names = self.outside.keys().chain(other.outside.keys()).map(String::as_str);
         let is_moved = |name: &&str| {
             let is_other = self.outside.get(*name) != other.outside.get(*name);
-            is_other && (**name != *BASE || self.is_written && other.is_written)
+            is_other && (**name != *BASE_VARIABLE || self.is_written && other.is_written)
                 || self.common(other).before(name) != other.common(self).before(name)
         };
         let mut moved: Vec<&str> = names.filter(is_moved).collect();
@@ -66,7 +66,7 @@ impl ModulePath {
             self.folders
                 .iter()
                 .map(String::as_str)
-                .filter(|folder| other.folders.iter().any(|of| of == folder))
+                .filter(|folder| other.folders.iter().any(|known| known == folder))
                 .collect(),
         )
     }
@@ -102,28 +102,28 @@ impl<'l, 'a> Folders<'l, 'a> {
         conf: &EnvironmentConf,
     ) -> Result<(Vec<Folder>, ModulePath, Option<LookupError>), TreeError> {
         let options = loader.options;
-        let said = options.modulepath.as_ref().or(conf.modulepath.as_ref());
+        let configured = options.modulepath.as_ref().or(conf.modulepath.as_ref());
         let place = Place::file(child(root, "environment.conf"));
         let from_settings = options.modulepath.is_some();
         let module_path = ModulePath::default();
         let mut folders = Folders { loader, place, from_settings, found: Vec::new(), fault: None, module_path };
-        let text = said.map_or(DEFAULT, String::as_str);
-        if text.contains(BASE) && options.basemodulepath.is_empty() {
-            folders.outside(BASE, said.is_some());
+        let text = configured.map_or(DEFAULT_MODULEPATH, String::as_str);
+        if text.contains(BASE_VARIABLE) && options.basemodulepath.is_empty() {
+            folders.add_outside(BASE_VARIABLE, configured.is_some());
         }
-        folders.module_path.is_written = said.is_some();
+        folders.module_path.is_written = configured.is_some();
         let written = text.split(':').filter(|part| !part.is_empty());
         let path = |part: &str| if part.contains('$') { None } else { expand(root, part) };
         folders.module_path.folders = written.map(|part| path(part).unwrap_or_else(|| part.to_owned())).collect();
         for part in expand_settings(text, &options.basemodulepath).split(':').filter(|part| !part.is_empty()) {
-            folders.add(root, part, said.is_some())?;
+            folders.add(root, part, configured.is_some())?;
         }
         Ok((folders.found, folders.module_path, folders.fault))
     }
 
-    fn add(&mut self, root: &str, part: &str, said: bool) -> Result<(), TreeError> {
+    fn add(&mut self, root: &str, part: &str, is_configured: bool) -> Result<(), TreeError> {
         let Some(path) = expand(root, part) else {
-            self.outside(part, true);
+            self.add_outside(part, true);
             return Ok(());
         };
         let (tree, path) = if path.starts_with('/') {
@@ -134,8 +134,8 @@ impl<'l, 'a> Folders<'l, 'a> {
         };
         if !glob::is_pattern(&path) {
             match follow(&*tree, &path)? {
-                Target::Loop(why) | Target::Outside(why) => self.leads_out(&path, why.to_string()),
-                Target::File(..) | Target::Absent | Target::Dangling(_) if said => self.missing(&path),
+                Target::Loop(why) | Target::Outside(why) => self.add_leading_out(&path, why.to_string()),
+                Target::File(..) | Target::Absent | Target::Dangling(_) if is_configured => self.note_missing(&path),
                 Target::Folder(_) | Target::File(..) | Target::Absent | Target::Dangling(_) => {}
             }
             self.found.push(Folder { tree, path });
@@ -145,7 +145,7 @@ impl<'l, 'a> Folders<'l, 'a> {
             Ok(Found { paths, outside }) => {
                 self.found.extend(paths.into_iter().map(|path| Folder { tree: tree.clone(), path }));
                 for why in outside {
-                    self.leads_out(&path, why.to_string());
+                    self.add_leading_out(&path, why.to_string());
                 }
             }
             Err(GlobError::Tree(error)) => return Err(error),
@@ -172,14 +172,14 @@ impl<'l, 'a> Folders<'l, 'a> {
                 Some((options.disk.clone(), path.to_owned()))
             }
             None => {
-                self.outside(path, true);
+                self.add_outside(path, true);
                 None
             }
         }
     }
 
     /// Records a folder outside of the repository, and reports it if the modulepath is written.
-    fn outside(&mut self, part: &str, is_written: bool) {
+    fn add_outside(&mut self, part: &str, is_written: bool) {
         self.module_path.outside.insert(part.to_owned(), "outside of the repository".to_owned());
         if !is_written {
             return;
@@ -190,13 +190,13 @@ impl<'l, 'a> Folders<'l, 'a> {
         self.loader.note("modules-outside", self.place.clone(), text);
     }
 
-    fn leads_out(&mut self, path: &str, why: String) {
+    fn add_leading_out(&mut self, path: &str, why: String) {
         self.loader.note("modules-outside", self.place.clone(), format!("{why}: modules in {path} are not searched"));
         let known = self.module_path.outside.entry(path.to_owned()).or_default();
         *known = if known.is_empty() { why } else { format!("{known}, {why}") };
     }
 
-    fn missing(&mut self, path: &str) {
+    fn note_missing(&mut self, path: &str) {
         let text = format!("{path} is in the modulepath, but is not a folder: no module is found there");
         self.loader.note("modulepath", self.place.clone(), text);
     }

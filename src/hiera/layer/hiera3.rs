@@ -41,15 +41,15 @@ impl Loader<'_> {
         }
         if reader == Reader::Auto && (is_environment || self.options.global.is_some()) {
             let text = "Puppet reads a hiera.yaml of version 3 in the global layer only; --hiera 3 takes the repository as one of Hiera 3, --hiera by-version where its hiera.yaml is of version 3";
-            self.tell(file, text);
+            self.add_note(file, text);
             return Ok(None);
         }
         let text = "read as the configuration of Hiera 3; Puppet would ignore it in an environment, as --hiera 5 does";
-        self.tell(file, text);
+        self.add_note(file, text);
         parsed()
     }
 
-    fn tell(&mut self, file: &ConfigFile<'_>, text: &str) {
+    fn add_note(&mut self, file: &ConfigFile<'_>, text: &str) {
         self.diagnostics.push(Diagnostic::note("hiera-3", Some(Place::file(file.path)), text));
     }
 }

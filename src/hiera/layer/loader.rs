@@ -11,7 +11,7 @@ use crate::hiera::hierarchy::outside_repository;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, IDENT, Target, TreeError, folder_of, follow, read_config};
 
 /// The maximum number of findings reported for an environment.
-const MOST: usize = 10_000;
+const MAX_FINDINGS: usize = 10_000;
 
 /// The files and options to read with, and the findings so far.
 pub(super) struct Loader<'a> {
@@ -54,9 +54,9 @@ impl<'a> Loader<'a> {
     /// Adds a finding. Beyond the maximum, the last one says that there are more.
     fn add(&mut self, diagnostic: Diagnostic) {
         match self.diagnostics.len() {
-            ..MOST => self.diagnostics.push(diagnostic),
-            MOST => {
-                let text = format!("there are more than {MOST} findings: others are not listed");
+            ..MAX_FINDINGS => self.diagnostics.push(diagnostic),
+            MAX_FINDINGS => {
+                let text = format!("there are more than {MAX_FINDINGS} findings: others are not listed");
                 self.diagnostics.push(Diagnostic { text, ..diagnostic });
             }
             _ => {}

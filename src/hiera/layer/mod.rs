@@ -35,7 +35,7 @@ use super::config::{Config, Configs, Hiera3, Owner};
 use super::derived::{DerivedVariable, DerivedVariables};
 use super::hierarchy::{Datadir, Source};
 use super::key::{is_plain, root_apart};
-use super::manifests::{Agreement, MOST_CALLS, ManifestLookups, Manifests, SetVariables};
+use super::manifests::{Agreement, MAX_CALLS, ManifestLookups, Manifests, SetVariables};
 use super::options::LookupOptions;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
@@ -259,19 +259,19 @@ impl Environment {
         store: Arc<Store>,
     ) -> Result<Environment, TreeError> {
         let keys = Keys::new(options.eyaml.clone(), options.host.clone(), store.key_pairs.clone())
-            .named_by(options.secret_names.clone());
+            .with_names(options.secret_names.clone());
         let shared = (Arc::new(keys), Arc::default(), Arc::default());
         let hiera_config = options.hiera_config.clone();
-        let bare = Environment::bare(tree, options, store, shared);
+        let bare = Environment::without_layers(tree, options, store, shared);
         if let Some(folders) = Folders::of(&hiera_config) {
             return bare.with_roots(folders);
         }
-        let (manifests, mut left) = (bare.manifests(), MOST_CALLS);
+        let (manifests, mut left) = (bare.manifests(), MAX_CALLS);
         Ok(bare.with_layers()?.with_manifests(&manifests, &BTreeSet::new(), &BTreeSet::new(), &mut left))
     }
 
     /// Returns an environment without layers.
-    fn bare(
+    fn without_layers(
         tree: Arc<dyn FileTree>,
         options: EnvironmentOptions,
         store: Arc<Store>,
@@ -339,7 +339,7 @@ impl Environment {
         let main_manifests =
             if reads_variables { set_variables(&**tree, root, manifest, store) } else { SetVariables::default() };
         Ok(Environment {
-            derived: derived(&main_manifests, options),
+            derived: derived_variables(&main_manifests, options),
             main_manifests,
             global,
             is_hiera3,
@@ -373,16 +373,16 @@ impl Environment {
     }
 
     /// Reads the lookups in `manifests`, except those of other environments: manifests at or below one of the paths
-    /// of `all`, and of none of the `own` ones. Subtracts the number of lookups from `left`.
+    /// of `all_paths`, and of none of `own_paths`. Subtracts the number of lookups from `left`.
     fn with_manifests(
         self,
         manifests: &Result<Vec<(String, BlobId)>, TreeError>,
-        all: &BTreeSet<String>,
-        own: &BTreeSet<String>,
+        all_paths: &BTreeSet<String>,
+        own_paths: &BTreeSet<String>,
         left: &mut usize,
     ) -> Environment {
         let is_at = |path: &str, paths: &BTreeSet<String>| paths.contains(path) || is_below_any(path, paths);
-        let is_other = |path: &str| is_at(path, all) && !is_at(path, own);
+        let is_other = |path: &str| is_at(path, all_paths) && !is_at(path, own_paths);
         let files = manifests.as_ref().map_err(Clone::clone);
         let lookups = files.map(|files| files.iter().filter(|(path, _)| !is_other(path)));
         let modules = self.module_folders.keys().cloned();
@@ -502,8 +502,8 @@ fn set_variables(tree: &dyn FileTree, root: &str, manifest: &str, store: &Store)
 }
 
 /// Returns the variables that manifests, and the options, compute from others.
-fn derived(manifests: &SetVariables, options: &EnvironmentOptions) -> DerivedVariables {
-    let is_given = |name: &str| options.variables.iter().any(|given| *given.name == *name);
-    let others = manifests.derived.iter().filter(|variable| !is_given(&variable.name));
+fn derived_variables(manifests: &SetVariables, options: &EnvironmentOptions) -> DerivedVariables {
+    let is_set = |name: &str| options.variables.iter().any(|variable| *variable.name == *name);
+    let others = manifests.derived.iter().filter(|variable| !is_set(&variable.name));
     DerivedVariables::new(others.chain(options.derived.iter()).cloned())
 }

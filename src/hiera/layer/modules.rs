@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Layer;
-use super::deployment::{DeclaredModule, Deployment, PUPPETFILE, in_fixtures, short};
+use super::deployment::{DeclaredModule, Deployment, PUPPETFILE, modules_in_fixtures, without_author};
 use super::environment_conf::EnvironmentConf;
 use super::folders::{Folder, Folders, ModulePath};
 use super::loader::{ConfigFile, Loader, read};
@@ -21,11 +21,11 @@ use crate::value::Value;
 const METADATA: &str = "metadata.json";
 
 /// Files and folders that an environment may have at its top, but a module does not.
-const OF_ENVIRONMENTS: [&str; 3] = ["environment.conf", PUPPETFILE, "modules"];
+const ENVIRONMENT_MARKERS: [&str; 3] = ["environment.conf", PUPPETFILE, "modules"];
 
 /// Returns the name of the module that this repository is, or `None` if it is an environment.
 pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
-    for name in OF_ENVIRONMENTS {
+    for name in ENVIRONMENT_MARKERS {
         if tree.entry(name)?.is_some() {
             return Ok(None);
         }
@@ -34,7 +34,7 @@ pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
     let parsed = json::parse(&content).value;
     let name = parsed.as_hash().and_then(|hash| hash.get("name")).and_then(Value::as_str);
     // The modules of control repositories usually have no author.
-    let name = name.filter(|name| name.contains(['-', '/'])).map(short);
+    let name = name.filter(|name| name.contains(['-', '/'])).map(without_author);
     Ok(name.filter(|name| is_module_name(name)))
 }
 
@@ -70,18 +70,19 @@ enum Metadata {
 
 impl Modules {
     /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name
-    /// wins. If the repository is not an environment but a module itself, `own` is its name.
+    /// wins. If the repository is not an environment but a module itself, `own_name` is its name.
     pub(super) fn load(
         loader: &mut Loader<'_>,
         root: &str,
         conf: &EnvironmentConf,
-        own: Option<Arc<str>>,
+        own_name: Option<Arc<str>>,
     ) -> Result<Modules, TreeError> {
         let deployed = Deployment::read(&**loader.tree, root)?;
         let mut modules = Modules { deployed, ..Modules::default() };
-        let put: HashSet<String> = modules.deployed.modules.iter().filter_map(|module| module.folder.clone()).collect();
+        let deployed_folders: HashSet<String> =
+            modules.deployed.modules.iter().filter_map(|module| module.folder.clone()).collect();
         let mut seen = BTreeSet::new();
-        if let Some(name) = own {
+        if let Some(name) = own_name {
             let text = format!(
                 "this is the repository of a module: only keys that begin with '{name}::' are looked up in its data, as in modules/{name} of an environment"
             );
@@ -95,7 +96,7 @@ impl Modules {
             let Target::Folder(at) = follow(&*tree, &folder)? else { continue };
             for (name, entry) in tree.list(&at)? {
                 let path = child(&folder, &name);
-                let is_deployed = entry == Entry::Submodule(None) && put.contains(&path);
+                let is_deployed = entry == Entry::Submodule(None) && deployed_folders.contains(&path);
                 if !is_module_name(&name) || seen.contains(&name) || is_deployed {
                     continue;
                 }
@@ -106,9 +107,10 @@ impl Modules {
             }
         }
         let path = child(root, ".fixtures.yml");
-        let named = read(&**loader.tree, &path)?.map(|content| in_fixtures(&content, &path)).unwrap_or_default();
+        let fixtures =
+            read(&**loader.tree, &path)?.map(|content| modules_in_fixtures(&content, &path)).unwrap_or_default();
         let is_absent = |module: &&DeclaredModule| !seen.contains(&*module.name);
-        modules.absent = modules.deployed.modules.iter().chain(&named).filter(is_absent).cloned().collect();
+        modules.absent = modules.deployed.modules.iter().chain(&fixtures).filter(is_absent).cloned().collect();
         Ok(modules)
     }
 

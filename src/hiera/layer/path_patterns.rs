@@ -37,20 +37,20 @@ enum Pattern {
     Inside(Vec<String>),
     /// A path outside of the repository. It is not known where the repository is deployed, so the path may lead back
     /// into it: each end of the path is a pattern.
-    Outside(Vec<End>),
+    Outside(Vec<EndPattern>),
     /// A path that is certainly elsewhere.
     Elsewhere,
 }
 
 /// An end of a path, which begins with a whole name.
 #[derive(PartialEq)]
-struct End {
+struct EndPattern {
     pieces: Vec<String>,
     /// True if it is a single name.
     is_name: bool,
 }
 
-impl End {
+impl EndPattern {
     fn matches(&self, path: &str) -> bool {
         // Otherwise any file would match `%{role}.yaml`.
         !(self.is_name && path.contains('/')) && is_made_of(path, &self.pieces)
@@ -92,7 +92,7 @@ impl PathPattern<'_> {
     pub fn is_missing_on_disk(&self, environment: &Environment) -> bool {
         let is_there = |folder: String| !matches!(follow(&*self.layer.tree, &fixed(&folder)), Ok(Target::Absent));
         let path = join(&join(&self.layer.root, &self.level.datadir), &self.declared.text);
-        let is_on_disk = self.layer.tree.root() == "/" && setting_of(environment, &path).is_none();
+        let is_on_disk = self.layer.tree.root() == "/" && datadir_setting(environment, &path).is_none();
         is_on_disk && self.written_outside(environment).is_some_and(|folder| !is_there(folder))
     }
 
@@ -116,10 +116,10 @@ impl PathPattern<'_> {
     /// folder.
     pub fn put_right(&self, path: &str) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
-        let [first, .., last] = &pieces[..] else { return put_right(path, pieces.first()?, "") };
+        let [first, .., last] = &pieces[..] else { return correct_path(path, pieces.first()?, "") };
         let slashes = |text: &str| text.matches('/').count();
         let is_apart = slashes(path) == 0 || pieces.iter().map(|piece| slashes(piece)).sum::<usize>() != slashes(path);
-        let right = put_right(path, first, last).filter(|_| !is_apart)?;
+        let right = correct_path(path, first, last).filter(|_| !is_apart)?;
         is_made_of(&right, pieces).then_some(right)
     }
 
@@ -255,8 +255,8 @@ pub fn patterns_of_hiera3(environment: &Environment) -> Vec<PathPattern<'_>> {
 /// Returns the folders of a level as written, each with the corresponding folder of the repository, or `None` if it
 /// is outside.
 pub fn folders(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Vec<(String, Option<String>)> {
-    let meant = |folder: &String| in_repository(environment, layer, &join(&layer.root, folder));
-    level.folders().into_iter().map(|folder| (meant(&folder), folder)).map(|(meant, folder)| (folder, meant)).collect()
+    let in_tree = |folder: &String| in_repository(environment, layer, &join(&layer.root, folder));
+    level.folders().into_iter().map(|folder| (in_tree(&folder), folder)).map(|(path, folder)| (folder, path)).collect()
 }
 
 /// Returns the datadirs inside the repository, up to the first variable in each.
@@ -288,11 +288,11 @@ pub fn fixed(folder: &str) -> String {
 
 /// Returns true if a path outside of the repository may lead back into it, since no setting redirects it.
 fn may_lead_back(environment: &Environment, path: &str) -> bool {
-    (path.starts_with('/') || path.starts_with("../")) && setting_of(environment, path).is_none()
+    (path.starts_with('/') || path.starts_with("../")) && datadir_setting(environment, path).is_none()
 }
 
 /// Returns the settings' entry for the folder of a path, and the rest of the path.
-fn setting_of<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Datadir, &'e str)> {
+fn datadir_setting<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Datadir, &'e str)> {
     let below = |from: &str| {
         path.strip_prefix(from.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -301,7 +301,7 @@ fn setting_of<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Da
 
 /// Returns the place of a path in the repository, as mapped by the settings, or `None` if it is outside.
 fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option<String> {
-    if let Some((to, rest)) = setting_of(environment, path) {
+    if let Some((to, rest)) = datadir_setting(environment, path) {
         let Datadir::Folder(folder) = to else { return None };
         return Some(join(folder, rest));
     }
@@ -318,38 +318,38 @@ fn extension(level: &LevelConfig) -> &'static str {
 fn with_value(path: &str, variable: &str, text: &str) -> String {
     let plain = |name: &str| name.trim().trim_start_matches("::").to_owned();
     let (mut replaced, mut rest, name) = (String::new(), path, plain(variable));
-    while let Some((before, behind)) = rest.split_once("%{") {
-        let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
+    while let Some((before, after)) = rest.split_once("%{") {
+        let (inner, after) = after.split_once('}').unwrap_or((after, ""));
         replaced += before;
         let as_written = ["%{", inner, "}"].concat();
         replaced += if plain(inner) == name { text } else { &as_written };
-        rest = behind;
+        rest = after;
     }
     replaced + rest
 }
 
 /// Returns the texts between the variables of a path and, for a glob, around its wildcards.
 fn pieces(path: &str, is_glob: bool, extension: &str) -> Vec<String> {
-    split(&with_any(path, is_glob, extension))
+    split(&with_wildcards(path, is_glob, extension))
 }
 
 /// Returns all ends of a path.
-fn ends(path: &str, is_glob: bool, extension: &str) -> Vec<End> {
-    let text = with_any(path, is_glob, extension);
+fn ends(path: &str, is_glob: bool, extension: &str) -> Vec<EndPattern> {
+    let text = with_wildcards(path, is_glob, extension);
     let has_folders = is_glob && (path.contains("**") || path.contains('{'));
     let ends = text.match_indices('/').map(|(at, _)| &text[at + 1..]);
-    ends.map(|end| End { pieces: split(end), is_name: !has_folders && !end.contains('/') }).collect()
+    ends.map(|end| EndPattern { pieces: split(end), is_name: !has_folders && !end.contains('/') }).collect()
 }
 
 /// Returns a path with [`ANY`] in place of each variable and, for a glob, of everything from its first wildcard to
 /// the last.
-fn with_any(path: &str, is_glob: bool, extension: &str) -> String {
+fn with_wildcards(path: &str, is_glob: bool, extension: &str) -> String {
     let mut text = String::new();
     let mut rest = path;
-    while let Some((before, behind)) = rest.split_once("%{") {
+    while let Some((before, after)) = rest.split_once("%{") {
         text.push_str(before);
         text.push(ANY);
-        rest = behind.split_once('}').map_or("", |(_, behind)| behind);
+        rest = after.split_once('}').map_or("", |(_, after)| after);
     }
     text.push_str(rest);
     if !extension.is_empty() && !text.ends_with(extension) {
@@ -393,7 +393,7 @@ const OTHER_ENDS: [&str; 20] = [
 
 /// Returns a path corrected to the extension and letter case of a level's path, whose ends are `first` and `last`.
 /// Returns `None` if the path has an extension of another kind, or does not have these ends.
-fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
+fn correct_path(path: &str, first: &str, last: &str) -> Option<String> {
     let end = if last.is_empty() { first } else { last };
     let kind = EXTENSIONS.iter().find(|kind| kind.iter().any(|extension| end.ends_with(extension)))?;
     let extension = kind.iter().find(|extension| end.ends_with(**extension))?;

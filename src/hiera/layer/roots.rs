@@ -11,7 +11,7 @@ use super::loader::Loader;
 use super::{Environment, EnvironmentOptions, Root};
 use crate::diagnostic::Diagnostic;
 use crate::hiera::derived::DerivedVariables;
-use crate::hiera::manifests::MOST_CALLS;
+use crate::hiera::manifests::MAX_CALLS;
 use crate::hiera::scope::{Scope, environment_in};
 use crate::hiera::{LookupError, Reader};
 use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
@@ -23,13 +23,13 @@ pub const VARIABLE: &str = "%{environment}";
 pub const USUAL_FOLDERS: [&str; 2] = ["environments", "envs"];
 
 /// The maximum number of environments in a repository.
-const MOST: usize = 256;
+const MAX_ENVIRONMENTS: usize = 256;
 
 /// The maximum number of modules in all environments together: a shared one is counted for each.
-const MOST_MODULES: usize = 200_000;
+const MAX_MODULES: usize = 200_000;
 
 /// The maximum number of levels, modules named for deployment, and findings in all environments together.
-const MOST_PARTS: usize = 1_000_000;
+const MAX_PARTS: usize = 1_000_000;
 
 /// The place of each environment's `hiera.yaml`, as named in the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +82,8 @@ impl<'p> Folders<'p> {
                 names.push(name);
             }
         }
-        if names.len() > MOST {
-            let text = format!("there are {} environments, and {MOST} at most are read", names.len());
+        if names.len() > MAX_ENVIRONMENTS {
+            let text = format!("there are {} environments, and {MAX_ENVIRONMENTS} at most are read", names.len());
             return Err(TreeError::too_large(self.around, text));
         }
         Ok(names)
@@ -104,28 +104,28 @@ impl Environment {
         self.diagnostics = loader.diagnostics;
         let manifests = self.manifests();
         let (mut roots, mut modules, mut parts) = (Vec::new(), 0, 0);
-        let mut told: BTreeSet<Diagnostic> = self.diagnostics.iter().cloned().collect();
+        let mut reported: BTreeSet<Diagnostic> = self.diagnostics.iter().cloned().collect();
         for name in folders.names(&*self.tree)? {
             // A file of version 3 has no effect in an environment.
             let (hiera_config, reader) = (folders.hiera_yaml(&name), Reader::Puppet);
             let options = EnvironmentOptions { hiera_config, reader, global: None, ..self.options.clone() };
             let name = Arc::from(name);
             let shared = (self.keys.clone(), self.quota.clone(), self.contents.clone());
-            let bare = Environment::bare(self.tree.clone(), options, self.store.clone(), shared);
+            let bare = Environment::without_layers(self.tree.clone(), options, self.store.clone(), shared);
             let root = Environment { name: Some(Arc::clone(&name)), ..bare }.with_layers()?;
             let root = Environment { global: self.global.clone(), ..root };
             for diagnostic in &root.diagnostics {
                 // Several environments may share a module.
-                if told.insert(diagnostic.clone()) {
+                if reported.insert(diagnostic.clone()) {
                     self.diagnostics.push(diagnostic.clone());
                 }
             }
             modules += root.module_names.len();
-            parts += root.parts();
-            let fault = if modules > MOST_MODULES {
-                format!("{MOST_MODULES} modules")
-            } else if parts > MOST_PARTS {
-                format!("{MOST_PARTS} levels, modules of Puppetfiles and findings")
+            parts += root.count_parts();
+            let fault = if modules > MAX_MODULES {
+                format!("{MAX_MODULES} modules")
+            } else if parts > MAX_PARTS {
+                format!("{MAX_PARTS} levels, modules of Puppetfiles and findings")
             } else {
                 roots.push((name, root.own_paths()?, root));
                 continue;
@@ -135,7 +135,7 @@ impl Environment {
         }
         let own = roots.iter().flat_map(|(_, own, _)| own.iter().cloned());
         let all: BTreeSet<String> = own.chain([folders.around.to_owned()]).collect();
-        let mut left = MOST_CALLS;
+        let mut left = MAX_CALLS;
         let with_manifests =
             |(name, own, root): (_, _, Environment)| (name, root.with_manifests(&manifests, &all, &own, &mut left));
         let roots: BTreeMap<Arc<str>, Environment> = roots.into_iter().map(with_manifests).collect();
@@ -146,7 +146,7 @@ impl Environment {
     }
 
     /// Returns the number of parts read for an environment, as a measure of its memory.
-    fn parts(&self) -> usize {
+    fn count_parts(&self) -> usize {
         let layers = self.layer.iter().chain(self.modules.values());
         let levels = layers.filter_map(|layer| layer.config.as_ref().ok()).map(|config| config.all_levels().count());
         levels.sum::<usize>() + self.deployment.modules.len() + self.absent_modules.len() + self.diagnostics.len()

@@ -21,7 +21,7 @@ impl Lookup<'_> {
         let found = self.step(
             || Branch::Scope(format!("Searching default_hierarchy of module \"{module}\"")),
             || {
-                let options = self.in_effect(&*self.default_options(module, stack)?, &key.root, stack)?;
+                let options = self.effective_options(&*self.default_options(module, stack)?, &key.root, stack)?;
                 let search = || {
                     let strategy = options.strategy()?;
                     let inner = stack.push(&key.text)?;

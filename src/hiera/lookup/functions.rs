@@ -4,7 +4,7 @@
 //! `pops/lookup`. A `data_hash` returns all keys, and its values are interpolated. A `lookup_key` is called for a
 //! root key and a `data_dig` for a whole dotted key; their values stay as they are.
 
-use super::search::{function_call, located};
+use super::search::{function_call, location_text};
 use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Answer, Command, DeclaredFunction, Runner};
@@ -22,7 +22,7 @@ use crate::value::{Hash, Value};
 const MAX_INDEX: usize = 10_000;
 
 /// A value that a function returns.
-enum Given {
+enum FunctionValue {
     /// A value that stays as it is, or one from the hash of a `data_hash`.
     Value(Value),
     /// A value that the function would have interpolated before returning it.
@@ -38,34 +38,36 @@ impl Lookup<'_> {
         location: &Location,
         search: Search<'_>,
     ) -> SearchResult {
-        let given = match declared {
+        let answer = match declared {
             DeclaredFunction::NotFound => None,
-            DeclaredFunction::Values(values) => valued(values, level.kind, search).map(Given::Value),
+            DeclaredFunction::Values(values) => declared_value(values, level.kind, search).map(FunctionValue::Value),
             DeclaredFunction::Command(command) => {
-                let asked = self.asked((layer, level), location, search);
-                match self.commanded(command, &asked, search)? {
-                    Some(Given::Template(raw)) => self.interpolated(command, &raw, &asked, search)?.map(Given::Value),
-                    given => given,
+                let asked = self.call_for((layer, level), location, search);
+                match self.ask_for_value(command, &asked, search)? {
+                    Some(FunctionValue::Template(raw)) => {
+                        self.interpolate_answer(command, &raw, &asked, search)?.map(FunctionValue::Value)
+                    }
+                    answer => answer,
                 }
             }
         };
         let call = function_call(level, location, search);
-        let value = match given {
+        let value = match answer {
             None => return Ok(None),
-            Some(Given::Value(value) | Given::Template(value)) => value,
+            Some(FunctionValue::Value(value) | FunctionValue::Template(value)) => value,
         };
         if !is_rich_data(&value) {
             let function = format!("{} function '{}'", level.kind.tag(), level.function);
-            let origin = if is_hash(level.kind) { "in hash returned" } else { "returned" };
+            let origin = if returns_hash(level.kind) { "in hash returned" } else { "returned" };
             return Err(LookupError::puppet(format!(
                 "Value for key '{}', {origin} from {function}{} has wrong type, expects Puppet::LookupValue",
                 search.root,
-                located(location)
+                location_text(location)
             )));
         }
         match level.kind {
             FunctionKind::DataHash | FunctionKind::V4DataHash => self.interpolate_for(&value, search).map(Some),
-            FunctionKind::LookupKey => search.stack.function_answers().given(value, call, search.strategy).map(Some),
+            FunctionKind::LookupKey => search.stack.function_answers().record(value, call, search.strategy).map(Some),
             FunctionKind::DataDig | FunctionKind::Hiera3Backend => undig(search.segments, value).map(Some),
         }
     }
@@ -74,8 +76,13 @@ impl Lookup<'_> {
         interpolate(value, &self.context(search.stack))
     }
 
-    fn asked<'s>(&'s self, of: (&'s Layer, &'s Level), location: &'s Location, search: Search<'s>) -> FunctionCall<'s> {
-        let (layer, level) = of;
+    fn call_for<'s>(
+        &'s self,
+        owner: (&'s Layer, &'s Level),
+        location: &'s Location,
+        search: Search<'s>,
+    ) -> FunctionCall<'s> {
+        let (layer, level) = owner;
         FunctionCall {
             level,
             location,
@@ -91,7 +98,7 @@ impl Lookup<'_> {
     /// Interpolates a value that a function would have interpolated before returning it. A function in Ruby has not
     /// seen the result. If that is an error or nothing, the function might have done something else, so it is called
     /// once more with the result.
-    fn interpolated(
+    fn interpolate_answer(
         &self,
         command: &Command,
         raw: &Value,
@@ -101,7 +108,7 @@ impl Lookup<'_> {
         let call = function_call(asked.level, asked.location, search);
         let interpolate = || self.interpolate_for(raw, search);
         let is_first = !search.stack.function_answers().has(&call);
-        let made = if is_first { interpolate() } else { explain::unseen(self.recorder, interpolate) };
+        let made = if is_first { interpolate() } else { explain::unrecorded(self.recorder, interpolate) };
         let made = match &made {
             _ if matches!(command.runner, Runner::Program(_)) => return made.map(Some),
             Ok(Value::Undef | Value::Boolean(false)) => made,
@@ -113,13 +120,15 @@ impl Lookup<'_> {
             return Err(LookupError::unknown(text));
         }
         let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(LookupError::puppets_text) });
-        match self.commanded(command, &FunctionCall { interpolated, ..*asked }, search) {
-            Ok(Some(Given::Value(value))) => Ok(Some(value)),
+        match self.ask_for_value(command, &FunctionCall { interpolated, ..*asked }, search) {
+            Ok(Some(FunctionValue::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),
             // The original error is clearer than its copy that has passed through Ruby.
-            Err(error) if made.as_ref().is_err_and(|own| own.puppets_text() == error.puppets_text()) => made.map(Some),
+            Err(error) if made.as_ref().is_err_and(|original| original.puppets_text() == error.puppets_text()) => {
+                made.map(Some)
+            }
             Err(error) => Err(error),
-            Ok(Some(Given::Template(_))) => {
+            Ok(Some(FunctionValue::Template(_))) => {
                 let function = &asked.level.function;
                 let text = format!("what the function '{function}' makes of an interpolation that gives nothing");
                 Err(LookupError::unknown(text))
@@ -128,15 +137,15 @@ impl Lookup<'_> {
     }
 
     /// Asks a command for the key that is searched for.
-    fn commanded(
+    fn ask_for_value(
         &self,
         command: &Command,
         asked: &FunctionCall<'_>,
         search: Search<'_>,
-    ) -> Result<Option<Given>, LookupError> {
+    ) -> Result<Option<FunctionValue>, LookupError> {
         let FunctionCall { level, location, key: (root, _), .. } = *asked;
-        let refused = |got: &str| {
-            let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
+        let wrong_type = |got: &str| {
+            let (kind, function, located) = (level.kind.tag(), &level.function, location_text(location));
             LookupError::puppet(format!(
                 "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got \
                  {got}",
@@ -145,18 +154,20 @@ impl Lookup<'_> {
         match self.ask(command, asked, search)? {
             Answer::NotFound => Ok(None),
             Answer::Failed(failed) => Err(LookupError::raised(&level.function, failed)),
-            Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
-                Ok(hash.get(root).cloned().map(Given::Value))
+            Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if returns_hash(level.kind) => {
+                Ok(hash.get(root).cloned().map(FunctionValue::Value))
             }
-            Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
-            Answer::Found(value) => Ok(Some(Given::Value(value))),
-            Answer::Template(value) => Ok(Some(Given::Template(value))),
+            Answer::Found(other) | Answer::Template(other) if returns_hash(level.kind) => {
+                Err(wrong_type(short_name(&other)))
+            }
+            Answer::Found(value) => Ok(Some(FunctionValue::Value(value))),
+            Answer::Template(value) => Ok(Some(FunctionValue::Template(value))),
             Answer::Lookup(_) => Err(LookupError::unknown("a function that gives no answer")),
         }
     }
 }
 
-fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value> {
+fn declared_value(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value> {
     let value = values.get(search.root)?.clone();
     match kind {
         // A place inside of a text does not exist, so a function called for it finds nothing.
@@ -168,7 +179,7 @@ fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value
 }
 
 /// Returns true if a function returns all keys at once.
-fn is_hash(kind: FunctionKind) -> bool {
+fn returns_hash(kind: FunctionKind) -> bool {
     matches!(kind, FunctionKind::DataHash | FunctionKind::V4DataHash)
 }
 

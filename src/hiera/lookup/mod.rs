@@ -156,14 +156,14 @@ impl<'a> Lookup<'a> {
     /// Returns the effective value of `key`, merged with `strategy` or else with the strategy of the manifests or of
     /// `lookup_options`. It needs 1 MiB of the thread's stack; nested lookups get more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
-        let is_asked = strategy.is_none() && !self.only_options && !self.by_data;
-        let asked = if is_asked { self.environment.asked_by_manifests(key) } else { None };
-        if let Some(asked) = &asked {
-            self.step(|| Branch::MergeInManifest(asked.place.clone()), || ());
+        let uses_manifests = strategy.is_none() && !self.only_options && !self.by_data;
+        let agreed = if uses_manifests { self.environment.asked_by_manifests(key) } else { None };
+        if let Some(agreed) = &agreed {
+            self.step(|| Branch::MergeInManifest(agreed.place.clone()), || ());
         }
-        let strategy = strategy.or(asked.as_ref().map(|asked| &asked.strategy));
+        let strategy = strategy.or(agreed.as_ref().map(|agreed| &agreed.strategy));
         if let Some(engine) = self.hiera3() {
-            return Outcome::from_result(engine.and_then(|engine| self.get_by(&engine, key, strategy)));
+            return Outcome::from_result(engine.and_then(|engine| self.get_from_hiera3(&engine, key, strategy)));
         }
         let stack = NameStack::within(self.limit);
         let found = self.find(key, strategy, &stack);
@@ -188,7 +188,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Returns the effective value of `key` by the rules of Hiera 3.
-    fn get_by(&self, engine: &Engine<'_>, key: &str, strategy: Option<&Strategy>) -> SearchResult {
+    fn get_from_hiera3(&self, engine: &Engine<'_>, key: &str, strategy: Option<&Strategy>) -> SearchResult {
         let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
         let budget = Budget::within(self.limit);
         let strategy = strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?;
@@ -228,7 +228,7 @@ impl<'a> Lookup<'a> {
             return self.search_layers(search).map(|_| Some(Value::Undef));
         }
         let options =
-            self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root, stack).map_err(|error| {
+            self.effective_options(&*self.options(key.module.as_ref(), stack)?, &key.root, stack).map_err(|error| {
                 // Only a regular expression that gives up takes long.
                 let cost = if error.kind.is_unknown() { REGEX_STEPS } else { 0 };
                 stack.budget().spend(cost).err().unwrap_or(error)
@@ -239,11 +239,11 @@ impl<'a> Lookup<'a> {
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
         match (found, &options.convert_to) {
             (Some(value), Some(convert_to)) => {
-                stack.budget().merge(&value)?;
+                stack.budget().spend_on_merge(&value)?;
                 let ruby = self.environment.options.ruby;
                 let converted = convert(value, convert_to, &key.text, ruby)?;
-                stack.budget().make(&converted)?;
-                explain::text(self.recorder, || convert::applying(convert_to, ruby));
+                stack.budget().write_value(&converted)?;
+                explain::text(self.recorder, || convert::conversion_line(convert_to, ruby));
                 Ok(Some(converted))
             }
             (found, _) => Ok(found),

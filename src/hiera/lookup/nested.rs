@@ -21,7 +21,7 @@ use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::value::Value;
 
 /// The maximum number of keys that a function may look up for one answer, since each causes another call.
-const MOST: usize = 64;
+const MAX_LOOKUPS: usize = 64;
 
 impl Lookup<'_> {
     /// Asks a command for a key, and makes the lookups that it needs for its answer.
@@ -34,25 +34,27 @@ impl Lookup<'_> {
         let mut lookups: Vec<LookedUp> = Vec::new();
         loop {
             match command::ask(command, &FunctionCall { lookups: &lookups, ..*asked })? {
-                Answer::Lookup(_) if lookups.len() == MOST => {
-                    return Err(LookupError::unknown(format!("a function that looks up more than {MOST} other keys")));
+                Answer::Lookup(_) if lookups.len() == MAX_LOOKUPS => {
+                    return Err(LookupError::unknown(format!(
+                        "a function that looks up more than {MAX_LOOKUPS} other keys"
+                    )));
                 }
-                Answer::Lookup(wanted) => lookups.push(self.looked_up(wanted, asked, search)?),
+                Answer::Lookup(wanted) => lookups.push(self.look_up(wanted, asked, search)?),
                 // The original error is clearer than its copy that has passed through Ruby.
                 Answer::Failed(failed) => {
                     let is_same = |error: &LookupError| *error.puppets_text() == *failed.text;
-                    let own = lookups.into_iter().filter_map(|lookup| lookup.found.err()).find(is_same);
-                    return own.map_or(Ok(Answer::Failed(failed)), Err);
+                    let original = lookups.into_iter().filter_map(|lookup| lookup.found.err()).find(is_same);
+                    return original.map_or(Ok(Answer::Failed(failed)), Err);
                 }
                 answer => return Ok(answer),
             }
             // All values are passed on again.
             let mut values = lookups.iter().filter_map(|lookup| lookup.found.as_ref().ok()?.as_ref());
-            values.try_for_each(|value| search.stack.budget().make(value))?;
+            values.try_for_each(|value| search.stack.budget().write_value(value))?;
         }
     }
 
-    fn looked_up(
+    fn look_up(
         &self,
         wanted: NestedLookup,
         asked: &FunctionCall<'_>,
@@ -61,7 +63,7 @@ impl Lookup<'_> {
         search.stack.budget().spend(LOOKUP_STEPS)?;
         let found = match asked.level.kind {
             FunctionKind::DataHash | FunctionKind::V4DataHash => {
-                self.among_options(asked, &wanted, search.stack.budget())
+                self.find_among_options(asked, &wanted, search.stack.budget())
             }
             _ => self.find_wanted(&wanted, search.stack),
         };
@@ -83,15 +85,15 @@ impl Lookup<'_> {
 
     /// Looks up a key for a `data_hash`. Puppet calls such a function once, when it searches for options, and keeps
     /// its answer. So its lookups know only the options that are known by then.
-    fn among_options(&self, asked: &FunctionCall<'_>, wanted: &NestedLookup, budget: &Budget) -> SearchResult {
+    fn find_among_options(&self, asked: &FunctionCall<'_>, wanted: &NestedLookup, budget: &Budget) -> SearchResult {
         let root = NameStack::within(budget.left());
         let options = OptionsCells::default();
         if asked.module.is_some() {
-            options.know_environment(self.environment_options(&root), self.options(None, &root));
+            options.set_environment(self.environment_options(&root), self.options(None, &root));
         }
         let lookup = Lookup { options, spent: Cell::new(Cost::NONE), ..*self };
         let found = lookup.find_wanted(wanted, &root.push(LOOKUP_OPTIONS)?);
-        budget.take(root.budget().spent())?;
+        budget.spend_cost(root.budget().spent())?;
         found
     }
 

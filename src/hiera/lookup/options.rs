@@ -38,7 +38,7 @@ impl OptionsCells {
     }
 
     /// Sets the options of the global layer and the environment, before and after they are compiled.
-    pub(super) fn know_environment(&self, options: Result<Option<Hash>, LookupError>, compiled: Merged) {
+    pub(super) fn set_environment(&self, options: Result<Option<Hash>, LookupError>, compiled: Merged) {
         self.environment.replace(Some(options));
         self.keep(None, compiled);
     }
@@ -72,7 +72,7 @@ impl Lookup<'_> {
     }
 
     /// Returns the options of the key `root`: those of the settings, completed by those of the data.
-    pub(super) fn in_effect(
+    pub(super) fn effective_options(
         &self,
         in_data: &LookupOptions,
         root: &str,
@@ -91,15 +91,15 @@ impl Lookup<'_> {
         if let Some(options) = self.options.merged.borrow().get(&module) {
             return options.clone();
         }
-        let nested = stack.contains(LOOKUP_OPTIONS);
+        let is_nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
-        let stack = if nested { stack } else { &root };
+        let stack = if is_nested { stack } else { &root };
         let merge = || self.merge_options(module.as_ref(), stack).map(Arc::new);
         let find = || self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
         // The keys of a module without data have the same options as keys without a module.
         let has_data = |module: &Arc<str>| self.environment.modules.contains_key(module);
         let of = OptionsOf::Layers(module.clone().filter(has_data));
-        let shared = if nested { None } else { self.shared_options(&of) };
+        let shared = if is_nested { None } else { self.shared_options(&of) };
         let options = match shared {
             Some(found) => {
                 for (module, options) in found.on_the_way.iter() {
@@ -156,13 +156,13 @@ impl Lookup<'_> {
         if let Some(options) = self.options.defaults.borrow().get(module) {
             return options.clone();
         }
-        let nested = stack.contains(LOOKUP_OPTIONS);
+        let is_nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
-        let find = || self.find_default_options(module, if nested { stack } else { &root });
+        let find = || self.find_default_options(module, if is_nested { stack } else { &root });
         let of = OptionsOf::Default(module.clone());
-        let shared = if nested { None } else { self.shared_options(&of) };
+        let shared = if is_nested { None } else { self.shared_options(&of) };
         let options = shared.map_or_else(find, |found| found.options);
-        if !nested {
+        if !is_nested {
             self.options.defaults.borrow_mut().insert(module.clone(), options.clone());
         }
         options
@@ -182,10 +182,10 @@ impl Lookup<'_> {
         if let Some(options) = &*self.options.environment.borrow() {
             return options.clone();
         }
-        let of = |provider| validate(self.search_options(provider, None, stack)?.unwrap_or_default(), None);
+        let options_of = |provider| validate(self.search_options(provider, None, stack)?.unwrap_or_default(), None);
         // While global options are being searched for, there are none; the environment layer detects a recursion.
-        let global = || if stack.contains(LOOKUP_OPTIONS) { Ok(None) } else { of(Provider::Global) };
-        let find = || match (global()?, of(Provider::Environment)?) {
+        let global = || if stack.contains(LOOKUP_OPTIONS) { Ok(None) } else { options_of(Provider::Global) };
+        let find = || match (global()?, options_of(Provider::Environment)?) {
             (Some(high), Some(low)) => {
                 validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low), stack.budget())?, None)
             }

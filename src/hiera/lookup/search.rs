@@ -129,7 +129,7 @@ impl Lookup<'_> {
             (Backend::Declared(declared), _) => {
                 let value =
                     self.declared(declared, (layer, level), location, search).map_err(|e| e.at(level.place.clone()))?;
-                Ok(self.found(search.root, value.as_ref(), None))
+                Ok(self.record_found(search.root, value.as_ref(), None))
             }
             (Backend::Fails(error), _) => Err(error.clone().at(level.place.clone())),
             (Backend::Files(_) | Backend::Absent, _) => {
@@ -154,13 +154,13 @@ impl Lookup<'_> {
             keys.try_for_each(|key| text_key(key).map(|_| ())).map_err(|e| e.at(place(None)))?;
         }
         let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
-            return Ok(self.found(search.root, None, None));
+            return Ok(self.record_found(search.root, None, None));
         };
         let answer = || {
             check_type(
                 value,
                 || {
-                    let (tag, name) = (tag(layer, level), &level.function);
+                    let (tag, name) = (function_tag(layer, level), &level.function);
                     format!("in hash returned from {tag} function '{name}', when using location '{path}'")
                 },
                 search,
@@ -168,7 +168,7 @@ impl Lookup<'_> {
             self.in_context(layer, search, &|context| interpolate(value, context))
         };
         let value = answer().map_err(|e| e.at(place(file.line(search.root))))?;
-        Ok(self.found_in(file, path, search, &value))
+        Ok(self.record_found_in(file, path, search, &value))
     }
 
     fn eyaml(
@@ -180,7 +180,7 @@ impl Lookup<'_> {
     ) -> SearchResult {
         let hash = self.hash(file, path)?;
         let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
-            return Ok(self.found(search.root, None, None));
+            return Ok(self.record_found(search.root, None, None));
         };
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
@@ -189,20 +189,20 @@ impl Lookup<'_> {
         let answer = || {
             let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &decryption);
             let make = || self.in_context(layer, search, &interpolated);
-            let value = if is_first { make() } else { explain::unseen(self.recorder, make) }?;
+            let value = if is_first { make() } else { explain::unrecorded(self.recorder, make) }?;
             check_type(
                 &value,
                 || {
-                    let tag = tag(layer, level);
+                    let tag = function_tag(layer, level);
                     format!("returned from {tag} function 'eyaml_lookup_key', when using location '{path}'")
                 },
                 search,
             )?;
             Ok(value)
         };
-        let value = answer().and_then(|value| search.stack.function_answers().given(value, call, search.strategy));
+        let value = answer().and_then(|value| search.stack.function_answers().record(value, call, search.strategy));
         let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
-        Ok(self.found_in(file, path, search, &value))
+        Ok(self.record_found_in(file, path, search, &value))
     }
 
     /// Returns the data of a file, or `None` for an empty one.
@@ -225,15 +225,15 @@ impl Lookup<'_> {
         interpolated(&self.context(search.stack))
     }
 
-    fn found_in(&self, file: &DataFile, path: &Arc<str>, search: Search<'_>, value: &Value) -> Option<Value> {
+    fn record_found_in(&self, file: &DataFile, path: &Arc<str>, search: Search<'_>, value: &Value) -> Option<Value> {
         let at = || FoundAt {
             place: Place { path: path.clone(), line: file.line(search.root) },
             marks: file.marks(search.root).cloned().unwrap_or_default(),
         };
-        self.found(search.root, Some(value), self.recorder.map(|_| at()))
+        self.record_found(search.root, Some(value), self.recorder.map(|_| at()))
     }
 
-    fn found(&self, key: &str, value: Option<&Value>, at: Option<FoundAt>) -> Option<Value> {
+    fn record_found(&self, key: &str, value: Option<&Value>, at: Option<FoundAt>) -> Option<Value> {
         match value {
             Some(value) => self.event(|| Event::Found(key.into(), value.clone(), at)),
             None => self.event(|| Event::NotFound(key.into())),
@@ -259,7 +259,7 @@ fn is_version3(layer: &Layer) -> bool {
 }
 
 /// Returns Puppet's name for the kind of a level's function.
-fn tag(layer: &Layer, level: &Level) -> String {
+fn function_tag(layer: &Layer, level: &Level) -> String {
     let version = if is_version3(layer) { "v3_" } else { "" };
     format!("{version}{}", level.kind.tag())
 }
@@ -275,7 +275,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
 }
 
 /// Returns the location of a function's answer, as worded in messages.
-pub(super) fn located(location: &Location) -> String {
+pub(super) fn location_text(location: &Location) -> String {
     location.place().map(|place| format!(", when using location '{place}',")).unwrap_or_default()
 }
 

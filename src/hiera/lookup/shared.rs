@@ -13,22 +13,22 @@ impl Lookup<'_> {
     /// Does the same as [`Lookup::find`], or reuses an equal answer that was found before.
     pub(super) fn find_shared(&self, key: &str, stack: &NameStack<'_>) -> SearchResult {
         let find = || with_stack(|| self.find(key, None, stack));
-        if !self.shares(stack) {
+        if !self.may_share(stack) {
             return find();
         }
         let budget = stack.budget();
-        let mut own = None;
+        let mut found_here = None;
         let shared = self.sources.shared(key, &|answer| fits(answer, stack), &mut || {
             let (before, inside) = (budget.spent(), [stack.depth(), budget.nesting()]);
-            let found = own.insert(find());
+            let found = found_here.insert(find());
             // Earlier answers of functions affect later calls of them.
             let value = found.as_ref().ok().filter(|_| stack.function_answers().is_empty())?;
             let cost = budget.spent().minus(before);
             Some(SharedAnswer { value: value.clone(), cost, inside, roots: HashSet::default() })
         });
-        match (own, shared) {
+        match (found_here, shared) {
             (None, Some(answer)) => {
-                budget.take(answer.cost)?;
+                budget.spend_cost(answer.cost)?;
                 Ok(answer.value.clone())
             }
             (Some(found), _) => found,
@@ -37,7 +37,7 @@ impl Lookup<'_> {
     }
 
     /// Returns true if the answer depends only on the key, the node and the names that are being resolved.
-    fn shares(&self, stack: &NameStack<'_>) -> bool {
+    fn may_share(&self, stack: &NameStack<'_>) -> bool {
         // The options that Puppet finds for the keys of modules depend on those that it has found before.
         let has_modules = || !self.environment.modules.is_empty();
         let is_odd = |name: &str| name.starts_with("scope:") || name.starts_with(LOOKUP_OPTIONS);

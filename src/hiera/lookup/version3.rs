@@ -18,13 +18,13 @@ impl Lookup<'_> {
         interpolated: &dyn Fn(&Context<'_>) -> Result<Value, LookupError>,
     ) -> Result<Value, LookupError> {
         let scope = HieraScope(self.scope);
-        let with = |keys| Context { scope: &scope, resolver: Some(keys), ..self.context(search.stack) };
+        let context_with = |keys| Context { scope: &scope, resolver: Some(keys), ..self.context(search.stack) };
         if self.has_environment_of_version5() {
-            return interpolated(&with(self));
+            return interpolated(&context_with(self));
         }
         let sources = &OnlyGlobal(self.sources);
         let (providers, options) = (&PROVIDERS[..1], self.options.of_global_layer());
-        interpolated(&with(&Lookup { sources, providers, options, spent: self.spent.clone(), ..*self }))
+        interpolated(&context_with(&Lookup { sources, providers, options, spent: self.spent.clone(), ..*self }))
     }
 
     fn has_environment_of_version5(&self) -> bool {

@@ -42,7 +42,7 @@ pub struct DeepOptions {
     /// The text that arrays are joined with and split at. Any other value makes the gem fail on arrays.
     unpack_arrays: Option<Value>,
     /// The options as given.
-    given: Hash,
+    given_options: Hash,
 }
 
 impl DeepOptions {
@@ -60,21 +60,21 @@ impl DeepOptions {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
             if let Value::Symbol(name) = key {
-                deep.set(name, value).ok_or_else(|| odd(name, value))?;
+                deep.set(name, value).ok_or_else(|| unknown_option(name, value))?;
             }
         }
         Ok(deep)
     }
 
-    pub(super) fn given(&self) -> &Hash {
-        &self.given
+    pub(super) fn given_options(&self) -> &Hash {
+        &self.given_options
     }
 
     pub(super) fn name(&self) -> &'static str {
         match (self.unconstrained, self.reverse) {
             (_, true) => "reverse_deep",
             // Without options, Puppet uses the same instance as for `deep`.
-            (true, false) if !self.given.is_empty() => "unconstrained_deep",
+            (true, false) if !self.given_options.is_empty() => "unconstrained_deep",
             _ => "deep",
         }
     }
@@ -86,10 +86,11 @@ impl DeepOptions {
             let known = ["strategy", "knockout_prefix", "merge_debug", "merge_hash_arrays", "sort_merged_arrays"];
             let set = if self.unconstrained || known.contains(&&*name) { self.set(&name, value) } else { None };
             let constrained = !self.unconstrained;
-            let wrong = || if constrained { super::wrong_options(OPTIONS, options) } else { odd(&name, value) };
+            let wrong =
+                || if constrained { super::wrong_options(OPTIONS, options) } else { unknown_option(&name, value) };
             set.ok_or_else(wrong)?;
             if name != "strategy" {
-                self.given.insert(key.clone(), value.clone());
+                self.given_options.insert(key.clone(), value.clone());
             }
         }
         Ok(self)
@@ -122,7 +123,7 @@ impl DeepOptions {
     }
 }
 
-fn odd(name: &str, value: &Value) -> LookupError {
+fn unknown_option(name: &str, value: &Value) -> LookupError {
     LookupError::unknown(format!("what a merge does with {} for '{name}'", value.inspect()))
 }
 
@@ -316,7 +317,7 @@ impl<'a> Knockout<'a> {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    fn is_bare(&self, item: &Node) -> bool {
+    fn is_prefix(&self, item: &Node) -> bool {
         matches!(item, Node::Scalar(Value::String(text)) if **text == *self.prefix)
     }
 }
@@ -327,11 +328,11 @@ struct Merge<'a> {
     budget: &'a Budget,
 }
 
-type Result2 = Result<Node, LookupError>;
+type NodeResult = Result<Node, LookupError>;
 
 impl Merge<'_> {
     /// Does the same as `deep_merge!(source, dest)`.
-    fn merge(&self, source: &Node, dest: Node) -> Result2 {
+    fn merge(&self, source: &Node, dest: Node) -> NodeResult {
         if source.is_undef() {
             return Ok(dest);
         }
@@ -351,7 +352,7 @@ impl Merge<'_> {
         }
     }
 
-    fn merge_hash(&self, source: &Node, entries: &RefCell<Entries>, mut dest: Node) -> Result2 {
+    fn merge_hash(&self, source: &Node, entries: &RefCell<Entries>, mut dest: Node) -> NodeResult {
         let count = entries.borrow().len();
         for at in 0..count {
             let Some((key, value)) = entries.borrow().get_index(at).map(|(k, v)| (k.clone(), v.clone())) else { break };
@@ -369,7 +370,7 @@ impl Merge<'_> {
         Ok(dest)
     }
 
-    fn merge_array(&self, source: &Node, items: &Rc<Collection<Vec<Node>>>, mut dest: Node) -> Result2 {
+    fn merge_array(&self, source: &Node, items: &Rc<Collection<Vec<Node>>>, mut dest: Node) -> NodeResult {
         if self.options.overwrite_arrays {
             return Ok(source.clone());
         }
@@ -382,13 +383,13 @@ impl Merge<'_> {
             }
         }
         if self.knockout.is_some() && items.borrow().iter().any(Node::is_opaque_text) {
-            return Err(opaque::unknown("whether an item is knocked out"));
+            return Err(opaque::depends_on_secret("whether an item is knocked out"));
         }
         if let Some(knockout) = &self.knockout
-            && items.borrow().iter().any(|item| knockout.is_bare(item))
+            && items.borrow().iter().any(|item| knockout.is_prefix(item))
         {
             dest = cleared(dest);
-            items.borrow_mut().retain(|item| !knockout.is_bare(item));
+            items.borrow_mut().retain(|item| !knockout.is_prefix(item));
         }
         let Node::Array(target) = &dest else { return self.overwrite(&Node::Array(items), dest) };
         if let Some(knockout) = &self.knockout {
@@ -425,29 +426,29 @@ impl Merge<'_> {
 
     /// Does the same as `overwrite_unmergeables`: the source replaces the destination, unless it is knocked out
     /// itself.
-    fn overwrite(&self, source: &Node, dest: Node) -> Result2 {
+    fn overwrite(&self, source: &Node, dest: Node) -> NodeResult {
         if self.options.preserve_unmergeables {
             return Ok(dest);
         }
         let Some(knockout) = &self.knockout else { return Ok(source.clone()) };
         match source {
             Node::Scalar(Value::String(text)) => {
-                let gone = knockout.start()?.remove_all(text)? != **text;
-                Ok(if gone { Node::Scalar("".into()) } else { source.clone() })
+                let is_knocked_out = knockout.start()?.remove_all(text)? != **text;
+                Ok(if is_knocked_out { Node::Scalar("".into()) } else { source.clone() })
             }
             Node::Array(items) => {
                 // `delete_if` returns the array itself, so that it always equals the source.
-                let mut kept = Vec::new();
+                let mut remaining = Vec::new();
                 for item in items.borrow().iter() {
-                    let gone = match item {
+                    let is_knocked_out = match item {
                         Node::Scalar(Value::String(text)) => knockout.start()?.is_match(text)?,
                         _ => false,
                     };
-                    if !gone {
-                        kept.push(item.clone());
+                    if !is_knocked_out {
+                        remaining.push(item.clone());
                     }
                 }
-                *items.borrow_mut() = kept;
+                *items.borrow_mut() = remaining;
                 Ok(source.clone())
             }
             _ => Ok(source.clone()),
@@ -489,8 +490,12 @@ fn knock_out(
         if let Some(bare) = bare {
             // Only texts can equal a text.
             budget.spend(dest.borrow().len())?;
-            if dest.borrow().iter().any(|other| other.is_scalar() && opaque::is_open(&other.value(), &bare.value())) {
-                return Err(opaque::unknown("whether an item is knocked out"));
+            if dest
+                .borrow()
+                .iter()
+                .any(|other| other.is_scalar() && opaque::is_undecided(&other.value(), &bare.value()))
+            {
+                return Err(opaque::depends_on_secret("whether an item is knocked out"));
             }
             dest.borrow_mut().retain(|other| !(other.is_scalar() && (other.equal(&bare) || other.equal(&item))));
         } else {
@@ -516,7 +521,7 @@ fn knock_out(
 fn unpack(items: &[Node], separator: &Value) -> Result<Vec<Node>, LookupError> {
     let Some(separator) = separator.as_str() else { return Err(no_separator(items, separator)) };
     if items.iter().any(Node::is_opaque) {
-        return Err(opaque::unknown("how an array is unpacked"));
+        return Err(opaque::depends_on_secret("how an array is unpacked"));
     }
     let secrecy = items.iter().map(|item| item.value().secrecy()).fold(None, Secrecy::join);
     let joined = joined(items, separator);
@@ -535,7 +540,7 @@ fn unpack(items: &[Node], separator: &Value) -> Result<Vec<Node>, LookupError> {
 fn no_separator(items: &[Node], separator: &Value) -> LookupError {
     let class = match separator {
         Value::Boolean(_) => "true".into(),
-        Value::Rich(_) | Value::Bytes(_) => return odd("unpack_arrays", separator),
+        Value::Rich(_) | Value::Bytes(_) => return unknown_option("unpack_arrays", separator),
         other => other.class_name(),
     };
     match items {
@@ -557,7 +562,7 @@ fn joined(items: &[Node], separator: &str) -> String {
 /// be compared.
 fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {
     if items.borrow().len() > 1 && items.borrow().iter().any(Node::is_opaque) {
-        return Err(opaque::unknown("the order of the sorted items"));
+        return Err(opaque::depends_on_secret("the order of the sorted items"));
     }
     let values: Vec<(Value, Node)> = items.borrow().iter().map(|item| (item.value(), item.clone())).collect();
     *items.borrow_mut() = merge_sort(values)?.into_iter().map(|(_, item)| item).collect();

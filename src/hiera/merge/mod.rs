@@ -102,7 +102,7 @@ impl Strategy {
     /// Returns the strategy's options apart from its name, as given.
     pub fn options(&self) -> Hash {
         match self {
-            Strategy::Deep(options) => options.given().clone(),
+            Strategy::Deep(options) => options.given_options().clone(),
             _ => Hash::new(),
         }
     }
@@ -146,7 +146,7 @@ impl Strategy {
         match (self, &value) {
             (Strategy::Unique, _) if holds_made(&value) => Ok(made(self.name(), &[&value])),
             (Strategy::Unique, Value::Array(items)) => {
-                budget.merge(&value)?;
+                budget.spend_on_merge(&value)?;
                 or_made(union(items, &[], budget), self.name(), &[&value])
             }
             _ => Ok(value),
@@ -165,7 +165,7 @@ impl Strategy {
     /// Merges two values, `high` with the higher priority. Each merge looks at all parts of both, so the total cost
     /// of many merges is quadratic.
     pub fn merge(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value> {
-        [high, low].into_iter().try_for_each(|value| budget.merge(value))?;
+        [high, low].into_iter().try_for_each(|value| budget.spend_on_merge(value))?;
         let is_made = match self {
             Strategy::Unique | Strategy::Deep(_) => holds_made(high) || holds_made(low),
             Strategy::Hash => made_digest(high).is_some() || made_digest(low).is_some(),

@@ -22,15 +22,15 @@ pub(in crate::hiera) fn check_distinct<'v>(
 ) -> Result<(), LookupError> {
     for opaque in items.clone().filter(|item| is_opaque(item)) {
         budget.spend(items.clone().count())?;
-        if items.clone().any(|other| is_open(opaque, other)) {
-            return Err(unknown("which of the merged items are equal"));
+        if items.clone().any(|other| is_undecided(opaque, other)) {
+            return Err(depends_on_secret("which of the merged items are equal"));
         }
     }
     Ok(())
 }
 
 /// Returns true if it cannot be known here whether two values are equal.
-pub(super) fn is_open(a: &Value, b: &Value) -> bool {
+pub(super) fn is_undecided(a: &Value, b: &Value) -> bool {
     !a.eql(b) && may_be_equal(a, b)
 }
 
@@ -52,7 +52,7 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Returns the error for an answer that depends on something unknown here.
-pub(super) fn unknown(what: &str) -> LookupError {
+pub(super) fn depends_on_secret(what: &str) -> LookupError {
     LookupError::unknown(format!("{what} depends on a secret that is not open here")).about(Subject::Secret)
 }
 

@@ -105,7 +105,7 @@ impl Global<'_> {
             path += extension;
         }
         self.files.warn_undefined(declared, self.scope);
-        self.files.at(declared, &join(datadir, &path), backend)
+        self.files.location_at(declared, &join(datadir, &path), backend)
     }
 
     fn text(&self, text: &str, place: &Place) -> Result<String, LookupError> {

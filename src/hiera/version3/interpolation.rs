@@ -93,7 +93,7 @@ pub(super) fn answer(
         Value::String(_) | Value::Bytes(_) => {
             let opened = decryption.map(|decryption| decryption.open(value)).transpose()?;
             match opened.as_ref().unwrap_or(value) {
-                Value::String(string) => text(string, context),
+                Value::String(string) => interpolate_text(string, context),
                 bytes => Ok(bytes.clone()),
             }
         }
@@ -105,7 +105,7 @@ pub(super) fn answer(
             let mut answers = Hash::new();
             for (key, value) in hash.iter() {
                 budget.spend(1)?;
-                let key = if let Value::String(key) = key { text(key, context)? } else { key.clone() };
+                let key = if let Value::String(key) = key { interpolate_text(key, context)? } else { key.clone() };
                 answers.insert(key, inner(value)?);
             }
             Ok(Value::hash(answers))
@@ -116,16 +116,16 @@ pub(super) fn answer(
 }
 
 /// Returns `subject` with its expressions replaced. If it consists of one `alias`, the value may be of any kind.
-pub(super) fn text(subject: &Text, context: &Context<'_>) -> Result<Value, LookupError> {
+pub(super) fn interpolate_text(subject: &Text, context: &Context<'_>) -> Result<Value, LookupError> {
     context.budget.read(subject)?;
-    if first(subject).is_none() {
+    if first_expression(subject).is_none() {
         return Ok(Value::String(subject.clone()));
     }
     if is_in_expression(subject) {
         return Ok(made("an expression", &[&subject.clone().into()]));
     }
-    let own = Guard::default();
-    let guard = context.guard.unwrap_or(&own);
+    let own_guard = Guard::default();
+    let guard = context.guard.unwrap_or(&own_guard);
     let replaced = replace(subject, &Site { context: Context { guard: Some(guard), ..*context }, guard });
     match (subject.secrecy(), replaced) {
         (None, replaced) => replaced,
@@ -143,7 +143,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
         out.extend(bytes);
         budget.write(bytes.len())
     };
-    while let Some((start, end)) = first(rest) {
+    while let Some((start, end)) = first_expression(rest) {
         budget.spend(PLACE_STEPS)?;
         add(&rest.as_bytes()[..start])?;
         let (value, method) = site.evaluate(&Value::from(&rest[start..end]))?;
@@ -166,7 +166,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
 }
 
 /// Returns the start and the end of the first expression in a text.
-fn first(text: &str) -> Option<(usize, usize)> {
+fn first_expression(text: &str) -> Option<(usize, usize)> {
     let start = text.find("%{")?;
     Some((start, start + text[start..].find('}')? + 1))
 }
@@ -182,7 +182,7 @@ impl Site<'_> {
     /// expression is returned as it is.
     fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
         let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
-        let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
+        let Some((start, end)) = first_expression(text) else { return Ok((subject.clone(), None)) };
         // Everything derived from a secret text is secret, including errors about it.
         match self.expression(text, &text[start + 2..end - 1]) {
             Ok((value, method)) => Ok((value.sealed(text.secrecy()), method)),
@@ -197,7 +197,7 @@ impl Site<'_> {
         }
         self.context.budget.spend(PLACE_STEPS)?;
         self.guard.enter(Text::with(expression, text.secrecy()))?;
-        let (method, key) = parse(expression)?;
+        let (method, key) = parse_expression(expression)?;
         let value = match method {
             // Hiera forgets to leave the guard.
             Method::Literal => return Ok((key.into(), Some(method))),
@@ -219,7 +219,7 @@ impl Site<'_> {
 }
 
 /// Returns the method of an expression and its argument. In Ruby, `^` and `$` match at every line.
-fn parse(expression: &str) -> Result<(Method, &str), LookupError> {
+fn parse_expression(expression: &str) -> Result<(Method, &str), LookupError> {
     static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^([0-9A-Za-z_]+)\(([^)]*)\)$").ok());
     static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^(?:"([^"]+)"|'([^']+)')$"#).ok());
     let call = CALL.as_ref().and_then(|call| call.captures(expression));
@@ -305,7 +305,7 @@ mod tests {
                 depth: 0,
                 notation: Notation::default(),
             };
-            text(&subject.into(), &context)
+            interpolate_text(&subject.into(), &context)
         };
         let value = answer("a %{hiera('right')}").unwrap();
         assert_eq!((value.as_str(), value.secrecy().is_some()), (Some("a hunter2"), true));

@@ -91,7 +91,7 @@ impl Resolution {
 
 impl HashMerge {
     fn merge(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value, LookupError> {
-        [high, low].into_iter().try_for_each(|value| budget.merge(value))?;
+        [high, low].into_iter().try_for_each(|value| budget.spend_on_merge(value))?;
         if holds_made(high) || holds_made(low) {
             return Ok(made("hash", &[high, low]));
         }

@@ -13,7 +13,7 @@ mod sources;
 
 use std::sync::Arc;
 
-use self::interpolation::{Context, Keys, answer, text};
+use self::interpolation::{Context, Keys, answer, interpolate_text};
 use self::merge::Resolution;
 use super::LookupError;
 use super::backend::eyaml::{self, Decryption};
@@ -78,7 +78,7 @@ impl<'a> Engine<'a> {
     /// Returns `default`, the answer for a key that is not found, with its interpolations resolved.
     pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
         let budget = Budget::default();
-        text(&Text::from(default), &self.context(&budget))
+        interpolate_text(&Text::from(default), &self.context(&budget))
     }
 
     fn find(&self, key: &str, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
@@ -141,7 +141,7 @@ impl<'a> Engine<'a> {
                 let (module, tree, interpolated) = (None, None, None);
                 let asked =
                     FunctionCall { level, location, key: (&key, &[]), scope, module, tree, interpolated, lookups: &[] };
-                command::value(command, &asked)
+                command::ask_for_value(command, &asked)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
         }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::interpolation::{Context, Guard, text};
+use super::interpolation::{Context, Guard, interpolate_text};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Keys;
@@ -69,7 +69,7 @@ impl Sources<'_> {
         if reads_files {
             // A backend with an extension reads it when it is created.
             if let Err(error) = &section.extension {
-                self.fail(level, error.clone());
+                self.add_failure(level, error.clone());
             }
             self.read_options(level, section);
             self.locate(level, section);
@@ -84,7 +84,7 @@ impl Sources<'_> {
         });
         match (options, self.levels.last_mut()) {
             (Ok(options), Some(last)) => Arc::make_mut(last).options = options,
-            (Err(error), _) => self.fail(level, error),
+            (Err(error), _) => self.add_failure(level, error),
             _ => {}
         }
     }
@@ -96,17 +96,17 @@ impl Sources<'_> {
         let parts = section.extension.clone().and_then(|extension| Ok((datadir?.to_s(), extension)));
         // The other backends read their datadir at each source.
         if let (Err(error), "yaml") = (&parts, &*level.name) {
-            self.fail(level, error.clone());
+            self.add_failure(level, error.clone());
         }
         for source in &self.hiera.hierarchy {
-            let location = self.source(source, &parts);
+            let location = self.locate_source(source, &parts);
             self.push(location.unwrap_or_else(|error| Some(unreadable(&source.declared, error))));
         }
     }
 
     /// Returns the location of a source's file, or `None` if Hiera ignores its name. `parts` are folder and
     /// extension.
-    fn source(
+    fn locate_source(
         &mut self,
         source: &Source,
         parts: &Result<(String, Arc<str>), LookupError>,
@@ -115,17 +115,17 @@ impl Sources<'_> {
         self.files.warn_undefined(&source.declared, self.scope);
         let is_text = matches!(name, Value::String(_) | Value::Symbol(_));
         let name = name.to_s();
-        if is_text && (name.is_empty() || is_bad(&name)) {
+        if is_text && (name.is_empty() || is_ignored_name(&name)) {
             return Ok(None);
         }
         let (datadir, extension) = parts.as_ref().map_err(Clone::clone)?;
         let path = join(self.root, &format!("{}/{name}.{extension}", datadir.trim_end_matches('/')));
         let Some(level) = self.levels.last() else { return Ok(None) };
-        self.files.at(&source.declared, &path, &level.backend).map(Some)
+        self.files.location_at(&source.declared, &path, &level.backend).map(Some)
     }
 
     /// Makes every lookup that reaches this place fail.
-    fn fail(&mut self, level: &LevelConfig, error: LookupError) {
+    fn add_failure(&mut self, level: &LevelConfig, error: LookupError) {
         let declared = PlacedText { text: level.datadir.clone(), place: level.place.clone() };
         self.push(Some(unreadable(&declared, error)));
     }
@@ -141,7 +141,7 @@ impl Sources<'_> {
         let Sources { hiera, levels, scope, keys, .. } = self;
         let engine = Engine { hiera, levels: levels.clone(), sources: None, scope: *scope, keys, recorder: None };
         let (guard, budget) = (Guard::default(), Budget::default());
-        text(written, &Context { guard: Some(&guard), ..engine.context(&budget) })
+        interpolate_text(written, &Context { guard: Some(&guard), ..engine.context(&budget) })
             .map_err(|error| error.at(place.clone()))
     }
 }
@@ -152,6 +152,6 @@ fn unreadable(declared: &PlacedText, error: LookupError) -> Location {
 
 /// Returns true if a line of a source's name starts or ends with a slash, or has an empty name between two slashes:
 /// Hiera ignores it.
-fn is_bad(name: &str) -> bool {
+fn is_ignored_name(name: &str) -> bool {
     name.contains("//") || name.split('\n').any(|line| line.starts_with('/') || line.ends_with('/'))
 }
