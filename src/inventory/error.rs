@@ -15,14 +15,14 @@ pub enum FetchError {
         reason: String,
     },
     /// The server refuses.
-    #[error("{url} answers {status}{said}{advice}", said = in_brackets(said), advice = advised(advice))]
+    #[error("{url} answers {status}{body}{advice}", body = in_brackets(body_start), advice = advised(advice))]
     Refused {
         /// The address.
         url: String,
         /// The HTTP status.
         status: u16,
         /// The beginning of the answer, on one line.
-        said: String,
+        body_start: String,
         /// The remedy; empty if none is known.
         advice: &'static str,
     },
@@ -55,8 +55,8 @@ pub enum FetchError {
     },
 }
 
-fn in_brackets(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(" ({said})") }
+fn in_brackets(body_start: &str) -> String {
+    if body_start.is_empty() { String::new() } else { format!(" ({body_start})") }
 }
 
 fn advised(advice: &str) -> String {

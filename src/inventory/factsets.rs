@@ -8,7 +8,7 @@ use crate::node::{NodeProfile, trusted_names};
 use crate::value::{Hash, Value};
 
 /// The entries of trusted data that are not extensions.
-const OWN: [&str; 6] = ["authenticated", "certname", "hostname", "domain", "extensions", "external"];
+const STANDARD_ENTRIES: [&str; 6] = ["authenticated", "certname", "hostname", "domain", "extensions", "external"];
 
 /// Names a node after the file at `path`, without its extension.
 pub(super) fn named_by_file(mut profile: NodeProfile, path: &str) -> NodeProfile {
@@ -16,22 +16,23 @@ pub(super) fn named_by_file(mut profile: NodeProfile, path: &str) -> NodeProfile
     profile.name = name.into();
     if !profile.trusted.is_empty() {
         let trusted = Arc::make_mut(&mut profile.trusted);
-        with_extensions(trusted);
+        move_into_extensions(trusted);
         trusted.extend(trusted_names(name).map(|(entry, value)| (Value::from(entry), value)));
     }
     profile
 }
 
 /// Moves entries next to `extensions`, where onceover accepts them, into it.
-fn with_extensions(trusted: &mut Hash) {
-    let is_own = |key: &Value| key.as_str().is_some_and(|key| OWN.contains(&key));
+fn move_into_extensions(trusted: &mut Hash) {
+    let is_standard = |key: &Value| key.as_str().is_some_and(|key| STANDARD_ENTRIES.contains(&key));
     let others: Vec<(Value, Value)> =
-        trusted.iter().filter(|(key, _)| !is_own(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        trusted.iter().filter(|(key, _)| !is_standard(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
     if others.is_empty() {
         return;
     }
     let mut extensions = trusted.get("extensions").and_then(Value::as_hash).cloned().unwrap_or_default();
     extensions.extend(others);
-    *trusted = trusted.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    *trusted =
+        trusted.iter().filter(|(key, _)| is_standard(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
     trusted.insert("extensions", Value::hash(extensions));
 }

@@ -28,7 +28,7 @@ pub struct Request {
 }
 
 /// The maximum number of attempts to read an answer.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// An answer to use, and a notice about it.
 pub(super) struct Usable {
@@ -40,12 +40,12 @@ pub(super) struct Usable {
 impl SourceFiles {
     /// Returns the files of a source in `folder`, which need not exist.
     pub fn new(setting: &SourceSetting, folder: &Path) -> SourceFiles {
-        let (kind, identity) = sources::of(setting).identity();
+        let (kind, identity) = sources::source_for(setting).identity();
         SourceFiles { setting: setting.clone(), store: Store::new(folder, kind, &identity) }
     }
 
     fn source(&self) -> Box<dyn Source + '_> {
-        sources::of(&self.setting)
+        sources::source_for(&self.setting)
     }
 
     /// Returns the name of the source for messages.
@@ -93,8 +93,8 @@ impl SourceFiles {
     pub(super) fn usable(&self, request: &Request, takes_old: bool) -> Result<Usable, FetchError> {
         let last = self.readable();
         let serves = last.as_ref().map_or(Ok(false), |stored| self.serves(stored, request))?;
-        let counts = |stored: &&Stored| serves && (takes_old || self.is_fresh(stored));
-        if let Some(stored) = last.as_ref().filter(counts) {
+        let is_usable = |stored: &&Stored| serves && (takes_old || self.is_fresh(stored));
+        if let Some(stored) = last.as_ref().filter(is_usable) {
             return Ok(Usable { stored: stored.clone(), notice: None });
         }
         match (self.fetch_some(request, last.as_ref()), last) {
@@ -121,7 +121,7 @@ impl SourceFiles {
             match grafted(&pinned, &newer) {
                 Ok(answer) => return Ok(Usable { stored: self.store.keep_beside(&self.label(), answer)?, notice }),
                 // Newer answers have displaced it meanwhile.
-                Err(FetchError::Store { .. }) if attempts < ATTEMPTS && !newer.path.exists() => {}
+                Err(FetchError::Store { .. }) if attempts < MAX_ATTEMPTS && !newer.path.exists() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -32,7 +32,7 @@ impl EntryMode {
     }
 
     /// Returns a profile of the file at `path` with the name of its node.
-    pub(super) fn named(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
+    pub(super) fn with_node_name(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
         if self == EntryMode::Factsets { named_by_file(profile, &path()) } else { profile }
     }
 }
@@ -53,7 +53,7 @@ pub struct EntryProfile {
 pub(super) struct Joined {
     nodes: IndexMap<Arc<str>, EntryProfile, RandomState>,
     /// Further profiles of nodes that an entry declares twice.
-    twice: Vec<EntryProfile>,
+    duplicates: Vec<EntryProfile>,
 }
 
 impl Joined {
@@ -66,9 +66,9 @@ impl Joined {
             return;
         };
         if known.entry == part.entry {
-            self.twice.push(part);
+            self.duplicates.push(part);
         } else if manner.replaces() {
-            self.twice.retain(|other| other.profile.name != part.profile.name);
+            self.duplicates.retain(|other| other.profile.name != part.profile.name);
             *known = part;
         } else {
             known.profile.overlay(part.profile, &mut |_, _| {});
@@ -93,12 +93,12 @@ impl Joined {
 
     /// Changes all nodes.
     pub(super) fn change(&mut self, change: impl Fn(&mut NodeProfile)) {
-        self.nodes.values_mut().chain(&mut self.twice).for_each(|part| change(&mut part.profile));
+        self.nodes.values_mut().chain(&mut self.duplicates).for_each(|part| change(&mut part.profile));
     }
 
     /// Returns all nodes, and the further profiles of those that an entry declares twice.
     pub(super) fn all(self) -> impl Iterator<Item = EntryProfile> {
-        self.nodes.into_values().chain(self.twice)
+        self.nodes.into_values().chain(self.duplicates)
     }
 }
 

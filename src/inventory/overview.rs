@@ -76,7 +76,7 @@ impl Inventory {
     pub fn overview(&self, facts: FactNames) -> Result<Overview, OpenError> {
         let (state, _) = self.read_files(facts)?;
         let mut nodes: BTreeMap<Arc<str>, KnownNode> = BTreeMap::new();
-        for part in parts(&state, &Wanted::default(), &|_| true) {
+        for part in read_parts(&state, &Wanted::default(), &|_| true) {
             self.add(&mut nodes, &state, part);
         }
         Ok(Overview { entries: state.entries.iter().map(entry_state).collect(), nodes })
@@ -102,9 +102,9 @@ impl Inventory {
     }
 
     /// Returns the environment of a node whose profile names this one, or an empty one.
-    fn environment(&self, named: &Arc<str>) -> Arc<str> {
+    fn environment(&self, declared: &Arc<str>) -> Arc<str> {
         match &self.environment {
-            EnvironmentOfNodes::Declared(_) if !named.is_empty() => named.clone(),
+            EnvironmentOfNodes::Declared(_) if !declared.is_empty() => declared.clone(),
             EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name) => name.clone(),
         }
     }
@@ -115,7 +115,7 @@ impl Inventory {
         let (state, _) = self.read_files(FactNames::default())?;
         let mut described: Option<Described> = None;
         let mut overlays = state.overlays.iter().peekable();
-        for part in parts(&state, &Wanted::whole(), &|name| name == node) {
+        for part in read_parts(&state, &Wanted::whole(), &|name| name == node) {
             while let Some(site) = overlays.next_if(|site| site.entries_before <= part.entry) {
                 if let Some(known) = &mut described {
                     known.lay_block(site);
@@ -157,7 +157,7 @@ impl Described {
 
     /// Lays the variables of the node's block over the others.
     fn lay_block(&mut self, site: &SitePp) {
-        let (place, names) = site.sets(&self.profile.name);
+        let (place, names) = site.place_and_variables(&self.profile.name);
         let number = self.origins.len();
         self.from.extend(names.into_iter().map(|name| ((VARIABLES, name.to_owned()), number)));
         self.origins.push(Origin { entry: site.label(), place, fetched: None, time: None });
@@ -187,12 +187,12 @@ fn place(state: &State, part: &EntryProfile) -> String {
     format!("{}:{}", state.files.path(part.place.file), part.place.line)
 }
 
-/// Reads the profiles of the `chosen` nodes, in the order of their entries.
-fn parts(state: &State, wanted: &Wanted, chosen: &(dyn Fn(&str) -> bool + Sync)) -> Vec<EntryProfile> {
+/// Reads the profiles of the nodes for which `is_wanted` is true, in the order of their entries.
+fn read_parts(state: &State, wanted: &Wanted, is_wanted: &(dyn Fn(&str) -> bool + Sync)) -> Vec<EntryProfile> {
     let found: Mutex<Vec<EntryProfile>> = Mutex::default();
     state.files.read(wanted, &|batch| {
         let parts = batch.profiles.into_iter().map(|(place, profile)| state.part(place, profile));
-        let parts = parts.filter(|part| chosen(&part.profile.name));
+        let parts = parts.filter(|part| is_wanted(&part.profile.name));
         found.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
     });
     let mut parts = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -21,10 +21,10 @@ pub(super) struct SitePp {
 }
 
 /// The maximum size, in bytes, of a manifest.
-const SIZE: u64 = 8 << 20;
+const MAX_SIZE: u64 = 8 << 20;
 
 fn read(path: &Path) -> io::Result<String> {
-    String::from_utf8(disk::read_regular(path, SIZE)?).map_err(io::Error::other)
+    String::from_utf8(disk::read_regular(path, MAX_SIZE)?).map_err(io::Error::other)
 }
 
 impl SitePp {
@@ -67,7 +67,7 @@ impl SitePp {
 
     /// Returns the place of a node's block, and the variables that it sets. For a node without a block, returns the
     /// manifest and all its variables, which are then unknown.
-    pub(super) fn sets(&self, node: &str) -> (String, BTreeSet<&str>) {
+    pub(super) fn place_and_variables(&self, node: &str) -> (String, BTreeSet<&str>) {
         let path = self.setting.file.display();
         let (place, blocks) = match self.blocks.block_for(node) {
             Ok(Some(block)) => (format!("{path}:{}", block.line), std::slice::from_ref(block)),
@@ -80,8 +80,8 @@ impl SitePp {
     pub(super) fn lay_over(&self, profile: &mut NodeProfile) {
         match self.blocks.block_for(&profile.name) {
             Ok(Some(block)) => block.assignments.iter().for_each(|set| self.set(profile, set)),
-            Ok(None) => self.set_none(profile, "no node block is the node's, so Puppet would not compile it"),
-            Err(line) => self.set_none(profile, &format!("the pattern on line {line} cannot be tried")),
+            Ok(None) => self.mark_all_unknown(profile, "no node block is the node's, so Puppet would not compile it"),
+            Err(line) => self.mark_all_unknown(profile, &format!("the pattern on line {line} cannot be tried")),
         }
     }
 
@@ -101,7 +101,7 @@ impl SitePp {
     }
 
     /// Marks all variables that some block sets as unknown.
-    fn set_none(&self, profile: &mut NodeProfile, reason: &str) {
+    fn mark_all_unknown(&self, profile: &mut NodeProfile, reason: &str) {
         let path = self.setting.file.display();
         for set in self.blocks.blocks().iter().flat_map(|block| &block.assignments) {
             let reason = format!("the variable '{}' is not known: in {path} {reason}", set.name);

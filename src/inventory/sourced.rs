@@ -14,7 +14,7 @@ use crate::settings::ProfileEntry;
 use crate::workers::RUN;
 
 /// The maximum number of profiles in a batch.
-const BATCH: usize = 4096;
+const MAX_BATCH_SIZE: usize = 4096;
 
 /// Profiles that can be read.
 pub struct Opened {
@@ -58,7 +58,7 @@ impl Sourced {
     }
 
     /// Returns the state for these facts, after fetching missing ones.
-    fn with(&self, facts: &FactNames) -> Result<Arc<State>, OpenError> {
+    fn state_for(&self, facts: &FactNames) -> Result<Arc<State>, OpenError> {
         let state = self.state();
         if state.facts.cover(facts) {
             return Ok(state);
@@ -69,8 +69,8 @@ impl Sourced {
             tracing::warn!("{notice}");
         }
         // With pinned answers, all other facts stay the same. New answers may differ in more than the wanted facts.
-        let is_another = !self.inventory.is_pinned() && state.answers() != before;
-        self.has_changed.fetch_or(is_another, Ordering::Relaxed);
+        let has_new_answers = !self.inventory.is_pinned() && state.answers() != before;
+        self.has_changed.fetch_or(has_new_answers, Ordering::Relaxed);
         let state = Arc::new(state);
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = state.clone();
         Ok(state)
@@ -86,7 +86,7 @@ impl Sourced {
         errors.extend(left_out);
         let mut parts = joined.all().map(|part| (part.place, self.in_environment(part.profile)));
         for number in 0.. {
-            let profiles: Vec<_> = parts.by_ref().take(BATCH).collect();
+            let profiles: Vec<_> = parts.by_ref().take(MAX_BATCH_SIZE).collect();
             if profiles.is_empty() {
                 break;
             }
@@ -109,7 +109,7 @@ impl State {
     /// Returns a profile as part of a node.
     pub(super) fn part(&self, place: ProfilePlace, profile: NodeProfile) -> EntryProfile {
         let entry = self.files.declaration(place.file);
-        let profile = self.entries[entry].manner.named(profile, || self.files.path(place.file));
+        let profile = self.entries[entry].manner.with_node_name(profile, || self.files.path(place.file));
         EntryProfile { entry, place, profile }
     }
 
@@ -150,7 +150,7 @@ impl State {
 
 impl ProfileSource for Sourced {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        match self.with(&FactNames::of(wanted)) {
+        match self.state_for(&FactNames::of(wanted)) {
             // A partly read profile does not show the extensions that are written outside `extensions`.
             Ok(state) if state.renames() => self.read_joined(&state, &Wanted::whole(), each),
             Ok(state) if state.entries.len() > 1 || !state.overlays.is_empty() => {

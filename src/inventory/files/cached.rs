@@ -27,10 +27,10 @@ pub(super) fn read(
     workers: &Workers,
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
-    let kept: Vec<CachedBatch<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
-    let unpacked = parallel::map(&kept, workers, "reading node profiles", CachedBatch::profiles);
+    let batches: Vec<CachedBatch<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
+    let unpacked = parallel::map(&batches, workers, "reading node profiles", CachedBatch::profiles);
     let unpacked: Vec<_> = unpacked.into_iter().collect::<Option<_>>()?;
-    for (CachedBatch { number, .. }, profiles) in kept.into_iter().zip(unpacked) {
+    for (CachedBatch { number, .. }, profiles) in batches.into_iter().zip(unpacked) {
         each(Batch { number, profiles });
     }
     Some(Vec::new())
@@ -61,14 +61,14 @@ impl CacheWriter {
         let mut batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         // Threads finish in any order, but the file must not depend on that.
         batches.sort_unstable_by_key(|(number, ..)| *number);
-        let kept = batches.into_iter().map(|(number, places, profiles)| Some((number, places, profiles?)));
-        let Some(kept) = kept.collect::<Option<Vec<_>>>() else { return };
-        let kept = kept.iter().map(|(number, places, profiles)| CachedBatch {
+        let packed = batches.into_iter().map(|(number, places, profiles)| Some((number, places, profiles?)));
+        let Some(packed) = packed.collect::<Option<Vec<_>>>() else { return };
+        let packed = packed.iter().map(|(number, places, profiles)| CachedBatch {
             number: *number,
             places: places.clone(),
             profiles,
         });
-        if let Ok(bytes) = postcard::to_allocvec(&kept.collect::<Vec<_>>()) {
+        if let Ok(bytes) = postcard::to_allocvec(&packed.collect::<Vec<_>>()) {
             cache.keep_profiles(name, bytes);
         }
     }

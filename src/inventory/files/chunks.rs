@@ -8,7 +8,7 @@ use super::line_chunks::LineChunks;
 use crate::node::{Form, ProfileError, begins_with_row};
 
 /// The maximum number of files in a chunk.
-const AT_ONCE: usize = 16;
+const MAX_FILES_PER_CHUNK: usize = 16;
 
 /// A unit of parallel work.
 pub(super) enum Chunk {
@@ -18,7 +18,7 @@ pub(super) enum Chunk {
     Lines {
         file: usize,
         /// The number of lines before them.
-        before: u32,
+        lines_before: u32,
         content: Result<Vec<u8>, ProfileError>,
     },
 }
@@ -30,14 +30,14 @@ pub(super) struct Chunks<'a> {
     /// The file that is being divided by lines.
     lines: Option<LineChunks>,
     /// The number of files in a chunk.
-    at_once: usize,
+    files_per_chunk: usize,
 }
 
 impl<'a> Chunks<'a> {
     /// Returns the chunks of `files` for a number of threads.
     pub(super) fn of(files: &'a [ProfileFile], threads: NonZeroUsize) -> Chunks<'a> {
-        let at_once = (files.len() / threads / 4).clamp(1, AT_ONCE);
-        Chunks { files, next: 0, lines: None, at_once }
+        let files_per_chunk = (files.len() / threads / 4).clamp(1, MAX_FILES_PER_CHUNK);
+        Chunks { files, next: 0, lines: None, files_per_chunk }
     }
 }
 
@@ -48,31 +48,31 @@ impl Iterator for Chunks<'_> {
         loop {
             if let Some(lines) = &mut self.lines {
                 let file = self.next - 1;
-                let before = lines.passed();
+                let lines_before = lines.lines_passed();
                 match lines.next() {
                     // The facts of one node may be spread over the file, so it stays whole.
-                    Some(Ok(content)) if before == 0 && begins_with_row(&content) => {
+                    Some(Ok(content)) if lines_before == 0 && begins_with_row(&content) => {
                         self.lines = None;
                         return Some(Chunk::Files(file..self.next));
                     }
                     Some(content) => {
                         let content = content.map_err(|error| self.files[file].unreadable(&error));
                         self.lines = self.lines.take().filter(|_| content.is_ok());
-                        return Some(Chunk::Lines { file, before, content });
+                        return Some(Chunk::Lines { file, lines_before, content });
                     }
                     None => self.lines = None,
                 }
             }
             let file = self.next;
             if self.files.get(file)?.form() != Form::Lines {
-                let rest = self.files[file..].iter().take(self.at_once);
+                let rest = self.files[file..].iter().take(self.files_per_chunk);
                 self.next += rest.take_while(|file| file.form() != Form::Lines).count();
                 return Some(Chunk::Files(file..self.next));
             }
             self.next += 1;
             match self.files[file].open() {
                 Ok(opened) => self.lines = Some(LineChunks::new(opened)),
-                Err(error) => return Some(Chunk::Lines { file, before: 0, content: Err(error) }),
+                Err(error) => return Some(Chunk::Lines { file, lines_before: 0, content: Err(error) }),
             }
         }
     }
@@ -94,8 +94,8 @@ mod tests {
         let files = found(None, &paths).unwrap().files;
         let shown = |chunk| match chunk {
             Chunk::Files(range) => names[range].join(" "),
-            Chunk::Lines { file, before, content } => {
-                format!("{} {before}+{}", names[file], memchr::memchr_iter(b'\n', &content.unwrap()).count())
+            Chunk::Lines { file, lines_before, content } => {
+                format!("{} {lines_before}+{}", names[file], memchr::memchr_iter(b'\n', &content.unwrap()).count())
             }
         };
         Chunks::of(&files, NonZeroUsize::new(threads).unwrap()).map(shown).collect()

@@ -77,26 +77,26 @@ impl ProfileFile {
         let stamp = opened.as_ref().map_or_else(|_| Stamp::at(&self.path), |(stamp, _)| Some(*stamp));
         let seen = self.seen.get_or_init(|| stamp.map(SeenState::of));
         if seen.map(|seen| seen.stamp) != stamp {
-            return Err(self.changed());
+            return Err(self.note_change());
         }
         Ok(opened.map_err(|error| self.unreadable(&error))?.1)
     }
 
     /// Records that the file has changed since it was first seen.
-    fn changed(&self) -> ProfileError {
+    fn note_change(&self) -> ProfileError {
         self.has_changed.store(true, Ordering::Relaxed);
         self.error("the file has changed since it was first read")
     }
 
-    /// Reads the whole content, and records its hash if `is_noted`.
-    pub(super) fn read(&self, is_noted: bool) -> Result<Vec<u8>, ProfileError> {
+    /// Reads the whole content, and records its hash if `records_hash`.
+    pub(super) fn read(&self, records_hash: bool) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
         let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size()).ok()).unwrap_or_default();
         let content = read_whole(file, size).map_err(|error| self.unreadable(&error))?;
-        if is_noted || self.content.get().is_some() {
+        if records_hash || self.content.get().is_some() {
             let hash = hash_of(&*content).ok();
             if *self.content.get_or_init(|| hash) != hash {
-                return Err(self.changed());
+                return Err(self.note_change());
             }
         }
         Ok(content)
@@ -149,7 +149,7 @@ impl ProfileFile {
 }
 
 /// The number of bytes that are hashed at a time, few enough to stay in the processor's cache.
-const BLOCK: u64 = 256 << 10;
+const BLOCK_SIZE: u64 = 256 << 10;
 
 /// Returns the hash of everything that `content` yields.
 fn hash_of(mut content: impl Read) -> io::Result<Hash> {
@@ -157,9 +157,9 @@ fn hash_of(mut content: impl Read) -> io::Result<Hash> {
     let mut block = Vec::new();
     loop {
         block.clear();
-        content.by_ref().take(BLOCK).read_to_end(&mut block)?;
+        content.by_ref().take(BLOCK_SIZE).read_to_end(&mut block)?;
         hasher.write(&block);
-        if (block.len() as u64) < BLOCK {
+        if (block.len() as u64) < BLOCK_SIZE {
             return Ok(hasher.finish());
         }
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_hash_of_a_file_is_that_of_its_content() {
         let folder = tempfile::tempdir().unwrap();
-        let block = usize::try_from(BLOCK).unwrap();
+        let block = usize::try_from(BLOCK_SIZE).unwrap();
         let mut hashes = std::collections::BTreeSet::new();
         for size in [0, 1, block - 1, block, block + 1, 3 * block] {
             let path = folder.path().join(size.to_string());

@@ -38,13 +38,13 @@ pub fn files<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
 
 /// A search at several paths with a common limit: settings of a tree may name the same folder many times.
 pub(super) struct Search {
-    names: Names,
+    names: DiskTree,
     left: usize,
 }
 
 impl Default for Search {
     fn default() -> Search {
-        Search { names: Names::default(), left: SHARED_LIMIT }
+        Search { names: DiskTree::default(), left: SHARED_LIMIT }
     }
 }
 
@@ -93,8 +93,8 @@ pub(super) fn confined(root: &Path, path: &Path, search: &mut Search) -> Result<
         let text = format!("{} leads out of the tree whose settings name it: it is not read", path.display());
         return Err(FindError(text));
     }
-    let stays = |file: &ProfilePath| file.real.starts_with(&real) && real_below(root, &file.real).is_ok();
-    Ok(find(path, search)?.into_iter().partition(|file| stays(file) && file.real.is_file()))
+    let is_inside = |file: &ProfilePath| file.real.starts_with(&real) && real_below(root, &file.real).is_ok();
+    Ok(find(path, search)?.into_iter().partition(|file| is_inside(file) && file.real.is_file()))
 }
 
 /// Returns the part of a path before its first pattern: an ordinary folder, `..` and links included.
@@ -125,11 +125,11 @@ fn escaped(path: &str) -> String {
 
 /// The files on disk by name, without their contents. A folder is listed once.
 #[derive(Default)]
-struct Names {
+struct DiskTree {
     listed: Mutex<HashMap<String, Vec<(String, Entry)>>>,
 }
 
-impl Names {
+impl DiskTree {
     fn entry_of(path: &Path) -> io::Result<Option<Entry>> {
         let kind = fs::symlink_metadata(path)?.file_type();
         Ok(if kind.is_symlink() {
@@ -142,13 +142,13 @@ impl Names {
     }
 }
 
-impl FileTree for Names {
+impl FileTree for DiskTree {
     fn root(&self) -> &'static str {
         "/"
     }
 
     fn entry(&self, path: &str) -> std::result::Result<Option<Entry>, TreeError> {
-        match Names::entry_of(Path::new(path)) {
+        match DiskTree::entry_of(Path::new(path)) {
             Err(error) if is_absence(&error) => Ok(None),
             entry => entry.map_err(|error| failed(path, &error)),
         }
@@ -230,8 +230,8 @@ fn spend(left: &mut usize, names: usize) -> std::result::Result<(), &'static str
 /// Collects the profile files below `folder`, whose canonical path is `real`, in the order of their paths. Hidden files
 /// are left out, and links to folders are not followed.
 fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut usize) -> io::Result<()> {
-    let named = |entry: std::io::Result<DirEntry>| entry.map(|entry| (entry.file_name(), entry));
-    let mut entries = std::fs::read_dir(folder)?.map(named).collect::<std::io::Result<Vec<_>>>()?;
+    let with_name = |entry: std::io::Result<DirEntry>| entry.map(|entry| (entry.file_name(), entry));
+    let mut entries = std::fs::read_dir(folder)?.map(with_name).collect::<std::io::Result<Vec<_>>>()?;
     spend(left, entries.len()).map_err(io::Error::other)?;
     entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     for (name, entry) in entries {
@@ -255,10 +255,10 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut 
 /// Returns true for a file with the extension of profiles, including compressed ones, which a message asks the user
 /// to unpack.
 fn is_profile_file(path: &Path) -> bool {
-    let known = ["yaml", "yml", "json", "ndjson", "jsonl", "facts"];
+    let extensions = ["yaml", "yml", "json", "ndjson", "jsonl", "facts"];
     let is = |path: &Path, known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
     let is_packed = |known: &&str| is(path, "gz") && path.file_stem().is_some_and(|stem| is(Path::new(stem), known));
-    known.iter().any(|known| is(path, known) || is_packed(known))
+    extensions.iter().any(|known| is(path, known) || is_packed(known))
 }
 
 /// Returns true for a file named like a node, without an extension, that begins like a profile.

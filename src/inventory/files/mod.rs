@@ -97,12 +97,12 @@ impl ProfileFiles {
     }
 
     /// Records the hashes of the files that `of` selects, if the files are small.
-    fn see_contents(&self, of: impl Fn(&ProfileFile) -> bool + Sync) {
+    fn see_contents(&self, is_selected: impl Fn(&ProfileFile) -> bool + Sync) {
         if self.are_small() {
             let next = AtomicUsize::new(0);
             self.workers.at_most(self.files.len()).run("profiles", || {
                 while let Some(file) = self.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if of(file) {
+                    if is_selected(file) {
                         file.see_content();
                     }
                 }
@@ -154,7 +154,7 @@ impl ProfileFiles {
         let stage = self.workers.begin("reading node profiles", None);
         self.workers.run("profiles", || {
             while let Some((number, chunk)) = next() {
-                let (profiles, faults) = self.chunk(chunk, &selection);
+                let (profiles, faults) = self.read_chunk(chunk, &selection);
                 if !faults.is_empty() {
                     errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, faults);
                 }
@@ -178,7 +178,7 @@ impl ProfileFiles {
     }
 
     /// Reads one chunk: its profiles with their places, and its errors.
-    fn chunk(&self, chunk: Chunk, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
+    fn read_chunk(&self, chunk: Chunk, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
         let mut add = |file: usize, (found, faults): ReadProfiles| {
             if !found.is_empty() || !faults.is_empty() {
@@ -191,8 +191,11 @@ impl ProfileFiles {
         };
         let failed = |error| (Vec::new(), vec![error]);
         match chunk {
-            Chunk::Lines { file, before, content } => {
-                add(file, content.map_or_else(failed, |content| self.reader(file, selection).lines(&content, before)));
+            Chunk::Lines { file, lines_before, content } => {
+                add(
+                    file,
+                    content.map_or_else(failed, |content| self.reader(file, selection).lines(&content, lines_before)),
+                );
             }
             Chunk::Files(files) => {
                 for file in files {

@@ -17,7 +17,7 @@ const MAX_BODY: usize = 512 << 20;
 
 /// The maximum number of bytes that are read from a refusal, and of characters that an error quotes from it.
 const MAX_REFUSAL: usize = 4096;
-const MAX_TOLD: usize = 300;
+const MAX_QUOTED: usize = 300;
 
 /// The time limit for connecting.
 const MAX_CONNECT: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub(super) struct Api {
     /// The header of tokens.
     pub(super) token: &'static str,
     /// The advice if the API is not there.
-    pub(super) absent: &'static str,
+    pub(super) advice_if_absent: &'static str,
 }
 
 /// A client of one server.
@@ -97,14 +97,14 @@ impl Http {
         let mut body = read(response, MAX_REFUSAL).await.unwrap_or_default();
         body.truncate(MAX_REFUSAL);
         let is_page = body.trim_ascii_start().starts_with(b"<");
-        let said = if is_page { String::new() } else { one_line(&body).chars().take(MAX_TOLD).collect() };
+        let body_start = if is_page { String::new() } else { one_line(&body).chars().take(MAX_QUOTED).collect() };
         let advice = match status {
             401 | 403 => "check 'token_file', or 'cert' and 'key', and that the server lets them query",
-            404 => self.api.absent,
+            404 => self.api.advice_if_absent,
             301 | 302 | 303 | 307 | 308 => "redirections are not followed: name the server itself in 'url'",
             _ => "",
         };
-        FetchError::Refused { url, status, said, advice }
+        FetchError::Refused { url, status, body_start, advice }
     }
 
     /// Returns the address of a path.
@@ -113,10 +113,10 @@ impl Http {
     }
 }
 
-/// Reads an answer up to a little more than `most` bytes.
-async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, reqwest::Error> {
+/// Reads an answer up to a little more than `limit` bytes.
+async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
-    while body.len() <= most
+    while body.len() <= limit
         && let Some(chunk) = response.chunk().await?
     {
         body.extend_from_slice(&chunk);

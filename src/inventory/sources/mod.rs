@@ -1,6 +1,6 @@
 //! Sources of nodes other than files, with a module for each kind.
 //!
-//! A new kind needs a module here, a variant of [`SourceSetting`], and an arm of [`of`].
+//! A new kind needs a module here, a variant of [`SourceSetting`], and an arm of [`source_for`].
 
 mod http;
 mod overlay;
@@ -61,7 +61,7 @@ pub(super) struct Nodes {
 pub(super) type Answers = BTreeMap<Arc<str>, Result<String, String>>;
 
 /// Returns the source that a setting names.
-pub(super) fn of(setting: &SourceSetting) -> Box<dyn Source + '_> {
+pub(super) fn source_for(setting: &SourceSetting) -> Box<dyn Source + '_> {
     match setting {
         SourceSetting::PuppetDb(setting) => Box::new(PuppetDb(setting)),
         SourceSetting::Enc(setting) => Box::new(Program { kind: Kind::Classifier, setting }),
@@ -70,7 +70,7 @@ pub(super) fn of(setting: &SourceSetting) -> Box<dyn Source + '_> {
 }
 
 /// Does work in a separate runtime on another thread: the calling thread may have a runtime already.
-fn waited<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> Result<T, FetchError> {
+fn run_blocking<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> Result<T, FetchError> {
     let failed = || FetchError::Settings("the request has failed within".to_owned());
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

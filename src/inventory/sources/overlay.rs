@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::{Answers, Asked, Source, program, waited};
+use super::{Answers, Asked, Source, program, run_blocking};
 use crate::delivery::one_line;
 use crate::disk;
 use crate::inventory::{FactNames, FetchError};
@@ -17,7 +17,7 @@ use crate::settings::ProgramSetting;
 use crate::value::{Hash, Value};
 
 /// The maximum number of programs that run at a time.
-const AT_ONCE: usize = 8;
+const MAX_RUNNING: usize = 8;
 
 /// A kind of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Source for Program<'_> {
     }
 
     fn ask(&self, _: &FactNames, nodes: &[Arc<str>]) -> Result<Asked, FetchError> {
-        waited(async || Ok(ask(self.kind, self.setting, nodes).await)).map(Asked::Each)
+        run_blocking(async || Ok(ask(self.kind, self.setting, nodes).await)).map(Asked::Each)
     }
 }
 
@@ -60,10 +60,10 @@ impl Source for Program<'_> {
 async fn ask(kind: Kind, setting: &ProgramSetting, nodes: &[Arc<str>]) -> Answers {
     let (mut running, mut answers) = (JoinSet::new(), Answers::new());
     for node in nodes {
-        if running.len() >= AT_ONCE {
+        if running.len() >= MAX_RUNNING {
             answers.extend(running.join_next().await.and_then(Result::ok));
         }
-        running.spawn(one(kind, setting.clone(), node.clone()));
+        running.spawn(ask_about(kind, setting.clone(), node.clone()));
     }
     while let Some(answer) = running.join_next().await {
         answers.extend(answer.ok());
@@ -71,7 +71,7 @@ async fn ask(kind: Kind, setting: &ProgramSetting, nodes: &[Arc<str>]) -> Answer
     answers
 }
 
-async fn one(kind: Kind, setting: ProgramSetting, node: Arc<str>) -> (Arc<str>, Result<String, String>) {
+async fn ask_about(kind: Kind, setting: ProgramSetting, node: Arc<str>) -> (Arc<str>, Result<String, String>) {
     let answer = match kind {
         Kind::Classifier => classified(&setting, &node).await,
         Kind::Trusted => trusted(&setting, &node).await,
@@ -94,19 +94,19 @@ async fn classified(setting: &ProgramSetting, node: &str) -> Result<String, Stri
     if parameters.as_hash().is_none() {
         return Err("prints 'parameters' that are not a hash".to_owned());
     }
-    let classes = entry(CLASSES).as_ref().and_then(Value::as_hash).map(named);
+    let classes = entry(CLASSES).as_ref().and_then(Value::as_hash).map(classes_entry);
     let environment = entry("environment").map(|environment| ("environment", environment.to_s().into()));
     Ok(line(node, environment.into_iter().chain([("variables", parameters)]).chain(classes)))
 }
 
 /// Returns the classes of a classifier's answer with the names of the parameters that it assigns. Their values are
 /// left out: nobody needs them, and they may be secrets.
-fn named(classes: &Hash) -> (&'static str, Value) {
-    let given = |parameters: &Value| -> Value {
-        let given = parameters.as_hash().into_iter().flat_map(Hash::iter).filter(|(_, value)| !value.is_undef());
-        Value::hash(given.map(|(name, _)| (name.clone(), Value::Boolean(true))).collect())
+fn classes_entry(classes: &Hash) -> (&'static str, Value) {
+    let assigned = |parameters: &Value| -> Value {
+        let assigned = parameters.as_hash().into_iter().flat_map(Hash::iter).filter(|(_, value)| !value.is_undef());
+        Value::hash(assigned.map(|(name, _)| (name.clone(), Value::Boolean(true))).collect())
     };
-    (CLASSES, Value::hash(classes.iter().map(|(class, parameters)| (class.clone(), given(parameters))).collect()))
+    (CLASSES, Value::hash(classes.iter().map(|(class, parameters)| (class.clone(), assigned(parameters))).collect()))
 }
 
 /// Runs Puppet's `trusted_external_command`: a program, or all programs in a folder.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::http::{Api, Http};
-use super::{Asked, Nodes, Source, waited};
+use super::{Asked, Nodes, Source, run_blocking};
 use crate::inventory::{FactNames, FetchError};
 use crate::settings::PuppetDbSetting;
 use query::Form;
@@ -24,7 +24,7 @@ const PATH: &str = "/pdb/query/v4";
 
 /// The API, with the token header of Puppet Enterprise.
 const API: Api =
-    Api { token: "x-authentication", absent: "check 'url': PuppetDB's query API, version 4, is not there" };
+    Api { token: "x-authentication", advice_if_absent: "check 'url': PuppetDB's query API, version 4, is not there" };
 
 /// A `PuppetDB`.
 pub(super) struct PuppetDb<'s>(pub(super) &'s PuppetDbSetting);
@@ -45,7 +45,7 @@ impl Source for PuppetDb<'_> {
     }
 
     fn ask(&self, facts: &FactNames, _: &[Arc<str>]) -> Result<Asked, FetchError> {
-        waited(async || fetch(self.0, facts).await).map(Asked::All)
+        run_blocking(async || fetch(self.0, facts).await).map(Asked::All)
     }
 }
 
@@ -66,7 +66,7 @@ async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, Fe
             (Err(error), _) => return Err(refusal.unwrap_or(error)),
             (Ok((lines, count)), _) => {
                 let facts = if form == Form::Extract { facts.clone() } else { FactNames::All(()) };
-                let lines = if setting.classes { catalogs::added(&http, &lines).await? } else { lines };
+                let lines = if setting.classes { catalogs::with_catalogs(&http, &lines).await? } else { lines };
                 return Ok(Nodes { lines, count, facts });
             }
         }
@@ -76,5 +76,9 @@ async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, Fe
 /// Returns true if the server does not seem to support such queries.
 fn is_unknown(error: &FetchError) -> bool {
     const REFUSALS: [&str; 3] = ["Can't extract", "PQL parse error", "AST field"];
-    matches!(error, FetchError::Refused { status: 400 | 500, said, .. } if REFUSALS.iter().any(|words| said.contains(words)))
+    matches!(
+        error,
+        FetchError::Refused { status: 400 | 500, body_start, .. }
+            if REFUSALS.iter().any(|words| body_start.contains(words))
+    )
 }

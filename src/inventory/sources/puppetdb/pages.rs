@@ -13,7 +13,7 @@ use crate::inventory::FetchError;
 use crate::inventory::sources::http::Http;
 
 /// The maximum number of times that a list is read.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// A request of one page.
 #[derive(Serialize)]
@@ -32,14 +32,14 @@ struct Order {
 
 /// Returns all nodes as profiles, one per line, with their number. A page has at most `page` of them.
 pub(super) async fn all(http: &Http, query: &str, page: usize) -> Result<(Vec<u8>, usize), FetchError> {
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_ATTEMPTS {
         let mut list = List { http, query, page, lines: Lines::default(), last: None };
         if list.read().await? {
             let count = list.lines.count();
             return Ok((list.lines.text, count));
         }
     }
-    Err(FetchError::Changing { url: http.url(PATH), attempts: ATTEMPTS })
+    Err(FetchError::Changing { url: http.url(PATH), attempts: MAX_ATTEMPTS })
 }
 
 /// A list that is being read.
@@ -72,9 +72,9 @@ impl List<'_> {
 
     fn rows<'b>(&self, body: &'b [u8]) -> Result<Vec<Row<'b>>, FetchError> {
         // The error would quote the answer, which may contain secrets.
-        let told =
+        let describe =
             |error: serde_json::Error| format!("line {}, column {} has no list of nodes", error.line(), error.column());
-        serde_json::from_slice(body).map_err(|error| self.malformed(&told(error)))
+        serde_json::from_slice(body).map_err(|error| self.malformed(&describe(error)))
     }
 
     fn request(&self) -> String {

@@ -35,30 +35,30 @@ impl Form {
 /// Returns the query for nodes with these facts.
 pub(super) fn text(form: Form, facts: &FactNames, filter: Option<&str>) -> String {
     let filter = filter.unwrap_or_default();
-    let (entity, more) = match form {
-        Form::Extract => ("inventory", extracted(facts)),
+    let (entity, columns) = match form {
+        Form::Extract => ("inventory", fact_columns(facts)),
         Form::Inventory => ("inventory", ", trusted, facts".to_owned()),
         Form::Factsets => ("factsets", ", facts".to_owned()),
     };
-    format!("{entity}[certname, environment, timestamp{more}] {{ {filter} }}")
+    format!("{entity}[certname, environment, timestamp{columns}] {{ {filter} }}")
 }
 
 /// The prefix of the columns of extracted facts.
-const FACT: &str = "facts.";
+const FACT_PREFIX: &str = "facts.";
 
 /// Returns the columns of some facts.
-fn extracted(facts: &FactNames) -> String {
+fn fact_columns(facts: &FactNames) -> String {
     let FactNames::Some(names) = facts else { return String::new() };
     names.iter().fold(", trusted".to_owned(), |text, name| {
         // The blank after the quotes is part of the syntax.
         let column = if is_plain(name) { name.clone() } else { format!("\"{name}\" ") };
-        text + ", " + FACT + &column
+        text + ", " + FACT_PREFIX + &column
     })
 }
 
 /// Returns the name of the fact in a column, or `None` if the column is not a fact.
 pub(super) fn fact(column: &str) -> Option<&str> {
-    let name = column.strip_prefix(FACT)?;
+    let name = column.strip_prefix(FACT_PREFIX)?;
     Some(name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name))
 }
 
