@@ -56,13 +56,13 @@ impl Names {
         Names(names.join("\n").into())
     }
 
-    /// Converts the result of [`text`](Names::text) back to names.
-    pub(super) fn of_text(text: &str) -> Names {
+    /// Converts the result of [`as_joined`](Names::as_joined) back to names.
+    pub(super) fn from_joined(text: &str) -> Names {
         Names(text.into())
     }
 
     /// Returns all names as one text; equal names have equal texts.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn as_joined(&self) -> &str {
         &self.0
     }
 
@@ -85,7 +85,7 @@ mod tests {
     fn names_are_as_puppet_writes_them_in_code() {
         let classes = Names::of_classes(["Ntp", "Apache::Mod::Ssl", "::apache", "ntp", ""]);
         assert_eq!(classes.iter().collect::<Vec<_>>(), ["apache", "apache::mod::ssl", "ntp"]);
-        assert_eq!(Names::of_text(classes.text()), classes);
+        assert_eq!(Names::from_joined(classes.as_joined()), classes);
         assert_eq!(Names::default().iter().count(), 0);
         assert_eq!(Names::of_keys(["b.X", "a", "b.X"]).iter().collect::<Vec<_>>(), ["a", "b.X"]);
     }

@@ -37,7 +37,7 @@ impl Refusal {
 }
 
 /// Returns the hash in a field, or `None` if there is no such field.
-pub(super) fn section<'h>(hash: &'h Hash, name: &str) -> Result<Option<&'h Arc<Hash>>, Refusal> {
+pub(super) fn hash_field<'h>(hash: &'h Hash, name: &str) -> Result<Option<&'h Arc<Hash>>, Refusal> {
     match hash.get(name) {
         None | Some(Value::Undef) => Ok(None),
         Some(Value::Hash(section)) => Ok(Some(section)),
@@ -51,20 +51,20 @@ impl Document<'_> {
         &self,
         field: &str,
         what: &str,
-        of: impl Fn(Vec<&str>) -> Names,
+        collect: impl Fn(Vec<&str>) -> Names,
     ) -> Result<Option<Names>, Refusal> {
         let Some(value) = self.hash.get(field).filter(|value| !value.is_undef()) else { return Ok(None) };
         let names: Option<Vec<&str>> = value.as_array().and_then(|items| items.iter().map(Value::as_str).collect());
         let names = names
             .ok_or_else(|| Refusal::of(format!("'{field}' of a node profile must be a list of names of {what}")))?;
-        Ok(Some(if self.wants_catalogs { of(names) } else { Names::default() }))
+        Ok(Some(if self.wants_catalogs { collect(names) } else { Names::default() }))
     }
 
     /// Returns the lookup keys of the parameters that a classifier's answer assigns to classes. A parameter without a
     /// value is left out, since Puppet looks it up.
     ///
     /// Source: `set_resource_parameters` in `resource/type.rb`.
-    pub(super) fn given(&self, field: &str) -> Option<Names> {
+    pub(super) fn classifier_keys(&self, field: &str) -> Option<Names> {
         let classes = self.hash.get(field)?.as_hash()?.iter().filter(|_| self.wants_catalogs);
         let keys = classes.filter_map(|(class, parameters)| Some((class.as_str()?, parameters.as_hash()?)));
         let keys = keys.flat_map(|(class, parameters)| {
@@ -77,8 +77,8 @@ impl Document<'_> {
     /// Returns `$trusted` of the node with this name, as given in `field`. Missing entries are derived from the
     /// certname (`context/trusted_information.rb`).
     pub(super) fn trusted(&self, field: &str, certname: &str) -> Result<Hash, Refusal> {
-        let declared = section(self.hash, field)?;
-        let external = section(self.hash, TRUSTED_EXTERNAL)?;
+        let declared = hash_field(self.hash, field)?;
+        let external = hash_field(self.hash, TRUSTED_EXTERNAL)?;
         if !self.wants_trusted {
             return Ok(Hash::new());
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::mem;
 
-use super::document::{Document, Refusal, TRUSTED_EXTERNAL, section, trusted_names};
+use super::document::{Document, Refusal, TRUSTED_EXTERNAL, hash_field, trusted_names};
 use super::members::{Member, Tell, overlay_hash};
 use super::{Names, NodeProfile};
 use crate::pattern::nearest;
@@ -32,7 +32,7 @@ pub struct Field {
     /// Its name in documents.
     pub name: &'static str,
     /// Its other names, in documents of other tools.
-    others: &'static [&'static str],
+    aliases: &'static [&'static str],
     /// True if hierad's own form has it.
     is_own: bool,
     /// True if it distinguishes a profile from a hash of plain facts.
@@ -53,7 +53,7 @@ macro_rules! field {
     ($name:expr, $($member:ident).+) => {
         Field {
             name: $name,
-            others: &[],
+            aliases: &[],
             is_own: true,
             is_decisive: false,
             wants: Wants::All,
@@ -93,11 +93,11 @@ pub(crate) const CLASSES: &str = "classes";
 /// All fields, in the order in which they are read and written.
 pub static FIELDS: [Field; 11] = [
     // Name and facts are read before all others, since they show the form of a document.
-    Field { others: &["certname"], read: |_, _| Ok(()), overlay: |_, _, _| {}, ..field!("name", name) },
+    Field { aliases: &["certname"], read: |_, _| Ok(()), overlay: |_, _, _| {}, ..field!("name", name) },
     Field { is_own: false, wants: Wants::Scalar, ..field!("timestamp", time) },
     Field { prefix: Some(""), ..field!("environment", environment) },
     Field {
-        others: &["values"],
+        aliases: &["values"],
         is_decisive: true,
         wants: Wants::Variables,
         prefix: Some(FACTS),
@@ -116,7 +116,7 @@ pub static FIELDS: [Field; 11] = [
         ..field!("trusted", trusted)
     },
     Field {
-        others: &["parameters"],
+        aliases: &["parameters"],
         is_decisive: true,
         wants: Wants::Variables,
         prefix: Some(""),
@@ -160,7 +160,7 @@ pub static FIELDS: [Field; 11] = [
 impl Field {
     /// Returns all names of the field.
     pub(super) fn all_names(&self) -> impl Iterator<Item = &'static str> {
-        [self.name].into_iter().chain(self.others.iter().copied())
+        [self.name].into_iter().chain(self.aliases.iter().copied())
     }
 
     /// Reads the field of a document.
@@ -202,7 +202,7 @@ impl NodeProfile {
 
 fn read_variables(document: &Document<'_>, profile: &mut NodeProfile) -> Result<(), Refusal> {
     for name in [VARIABLES, "parameters"] {
-        if let Some(section) = section(document.hash, name)? {
+        if let Some(section) = hash_field(document.hash, name)? {
             profile.variables.extend(Hash::clone(section));
         }
     }
@@ -262,22 +262,22 @@ pub(super) fn refused_names() -> impl Iterator<Item = &'static str> {
 const UNREAD: [&str; 6] = ["expiration", "producer_timestamp", "producer", "hash", "resources", "package_inventory"];
 
 /// Returns the names of the fields in hierad's own form.
-fn own() -> impl Iterator<Item = &'static str> {
+fn own_names() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().filter(|field| field.is_own).map(|field| field.name)
 }
 
 /// Returns the names of all fields that documents may have.
-fn names() -> impl Iterator<Item = &'static str> {
+fn field_names() -> impl Iterator<Item = &'static str> {
     let foreign = FIELDS.iter().flat_map(|field| field.all_names().skip(usize::from(field.is_own)));
-    own().chain(foreign).chain(UNREAD).chain([TRUSTED_EXTERNAL])
+    own_names().chain(foreign).chain(UNREAD).chain([TRUSTED_EXTERNAL])
 }
 
 /// Facts that show that a hash is the output of `facter`.
 const CORE_FACTS: [&str; 6] = ["networking", "os", "clientcert", "fqdn", "kernel", "facterversion"];
 
 /// Returns the names that show the form of a document. They must be read, whatever else is wanted.
-pub(super) fn telling() -> impl Iterator<Item = &'static str> {
-    names().chain(CORE_FACTS)
+pub(super) fn form_names() -> impl Iterator<Item = &'static str> {
+    field_names().chain(CORE_FACTS)
 }
 
 /// A field that no profile has.
@@ -290,25 +290,25 @@ pub(super) struct Unknown {
 
 /// Returns the first field that does not belong in a profile, or `None` if all fields are known.
 pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
-    let is_known = |name: &str| names().any(|known| known == name);
+    let is_known = |name: &str| field_names().any(|known| known == name);
     let (at, (key, _)) = hash.iter().enumerate().find(|(_, (key, _))| !key.as_str().is_some_and(is_known))?;
     let name = key.to_s();
-    let hint = match near(&name) {
+    let hint = match similar_field(&name) {
         Some(near) => format!("did you mean '{near}'?"),
-        None => format!("it has {}", own().collect::<Vec<_>>().join(", ")),
+        None => format!("it has {}", own_names().collect::<Vec<_>>().join(", ")),
     };
     Some(Unknown { at, text: format!("unknown field '{name}' of a node profile: {hint}") })
 }
 
 /// Returns the field that begins with `name`, such as `vars`, or else the most similar one; `None` if there is none.
-fn near(name: &str) -> Option<&'static str> {
-    const BEGINNING: usize = 3;
+fn similar_field(name: &str) -> Option<&'static str> {
+    const PREFIX_LENGTH: usize = 3;
     /// The maximum number of wrong letters: with more, it is another word.
-    const FEW: usize = 2;
-    let beginning = name.get(..BEGINNING);
-    let begun = names().find(|field| beginning.is_some_and(|beginning| field.starts_with(beginning)));
-    let is_meant = |near: &&str| name.contains(*near) || strsim::osa_distance(name, near) <= FEW;
-    begun.or_else(|| nearest(name, names(), 1).into_iter().find(is_meant))
+    const MAX_WRONG_LETTERS: usize = 2;
+    let beginning = name.get(..PREFIX_LENGTH);
+    let begun = field_names().find(|field| beginning.is_some_and(|beginning| field.starts_with(beginning)));
+    let is_meant = |near: &&str| name.contains(*near) || strsim::osa_distance(name, near) <= MAX_WRONG_LETTERS;
+    begun.or_else(|| nearest(name, field_names(), 1).into_iter().find(is_meant))
 }
 
 /// Returns true if a hash contains only facts, as `facter --json` prints them.

@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::document::{Document, Refusal, section};
+use super::document::{Document, Refusal, hash_field};
 use super::{Names, time};
 use crate::value::{Hash, Value};
 
@@ -53,7 +53,7 @@ impl Member for Arc<str> {
 
 impl Member for Arc<Hash> {
     fn read(document: &Document<'_>, field: &str) -> Result<Option<Arc<Hash>>, Refusal> {
-        Ok(section(document.hash, field)?.cloned())
+        Ok(hash_field(document.hash, field)?.cloned())
     }
 
     fn kept(&self) -> Value {
@@ -87,14 +87,14 @@ pub(super) fn overlay_hash(
         return;
     }
     if entries.peek().is_some() {
-        let told = entries.inspect(|(key, _)| tell(key));
-        Arc::make_mut(below).extend(told.map(|(key, value)| (key.clone(), value.clone())));
+        let entries = entries.inspect(|(key, _)| tell(key));
+        Arc::make_mut(below).extend(entries.map(|(key, value)| (key.clone(), value.clone())));
     }
 }
 
 impl Member for Hash {
     fn read(document: &Document<'_>, field: &str) -> Result<Option<Hash>, Refusal> {
-        Ok(section(document.hash, field)?.map(|section| Hash::clone(section)))
+        Ok(hash_field(document.hash, field)?.map(|section| Hash::clone(section)))
     }
 
     fn kept(&self) -> Value {
@@ -167,11 +167,11 @@ impl Member for Option<Names> {
     }
 
     fn kept(&self) -> Value {
-        self.as_ref().map_or(Value::Undef, |names| names.text().into())
+        self.as_ref().map_or(Value::Undef, |names| names.as_joined().into())
     }
 
     fn of_kept(value: Value) -> Option<Option<Names>> {
-        if value.is_undef() { Some(None) } else { value.as_str().map(|text| Some(Names::of_text(text))) }
+        if value.is_undef() { Some(None) } else { value.as_str().map(|text| Some(Names::from_joined(text))) }
     }
 
     fn written(&self) -> Value {

@@ -41,7 +41,7 @@ pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
 pub use profile::{NodeProfile, ProfileError};
 pub use reader::{Form, ProfileReader, ReadProfiles, read_facts, read_profiles};
-pub use rows::begins_with_row;
+pub use rows::begins_with_fact_row;
 pub(crate) use set::{NodeClasses, Partition};
 pub use set::{NodeId, NodeSet};
 pub use source::{Batch, ProfilePlace, ProfileSource};

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::document::{Document, Refusal, section};
+use super::document::{Document, Refusal, hash_field};
 use super::fields::{self, FIELDS, Unknown};
-use super::rows::{Rows, begins_with_row, is_row};
+use super::rows::{Rows, begins_with_fact_row, is_fact_row};
 use super::text;
 use super::wanted::{wants_catalogs, wants_trusted};
 use super::{NodeProfile, ProfileError};
@@ -46,7 +46,7 @@ fn extension(path: &str) -> Option<String> {
 /// name no environment get `environment`.
 pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
     let reader = ProfileReader::new(path, environment, &Selection::Whole);
-    let is_by_line = Form::of(path) == Form::Lines && !begins_with_row(content);
+    let is_by_line = Form::of(path) == Form::Lines && !begins_with_fact_row(content);
     let (profiles, errors) = if is_by_line { reader.lines(content, 0) } else { reader.file(content) };
     (profiles.into_iter().map(|(_, profile)| profile).collect(), errors)
 }
@@ -70,19 +70,19 @@ impl<'a> ProfileReader<'a> {
         ProfileReader { reader, selection }
     }
 
-    /// Reads some whole lines of a file with one profile per line. The file has `before` lines before them.
-    pub fn lines(&self, content: &[u8], before: u32) -> ReadProfiles {
+    /// Reads some whole lines of a file with one profile per line. The file has `lines_before` lines before them.
+    pub fn lines(&self, content: &[u8], lines_before: u32) -> ReadProfiles {
         let content = &*match text::utf8(content) {
             Ok(content) => content,
-            Err(text) => return (Vec::new(), vec![self.reader.error(before.saturating_add(1), text)]),
+            Err(text) => return (Vec::new(), vec![self.reader.error(lines_before.saturating_add(1), text)]),
         };
-        parted(lines(content, before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
+        split_results(lines(content, lines_before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
     }
 
-    fn line(&self, text: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
+    fn line(&self, text: &[u8], lines_before: u32) -> Result<NodeProfile, ProfileError> {
         // A refused document is parsed once more, to find the line of the fault.
         let selected = json::select(text, self.selection).and_then(|value| self.reader.profile(&value).ok());
-        selected.map_or_else(|| self.reader.document(&json::parse(text), before), Ok)
+        selected.map_or_else(|| self.reader.document(&json::parse(text), lines_before), Ok)
     }
 
     /// Reads a whole file, which may have rows of `PuppetDB`'s facts instead of profiles.
@@ -93,10 +93,10 @@ impl<'a> ProfileReader<'a> {
         };
         match Form::of(self.reader.path) {
             Form::Lines => self.rows(lines(content, 0).map(|(line, text)| self.row(text, line))),
-            _ if text::is_document_a_line(content) => self.lines(content, 0),
+            _ if text::has_one_document_per_line(content) => self.lines(content, 0),
             Form::Json => self.json(content),
-            Form::Yaml => parted(text::documents(content).into_iter().map(|(before, content)| {
-                self.reader.yaml(content, before).map(|profile| (before.saturating_add(1), profile))
+            Form::Yaml => split_results(text::documents(content).into_iter().map(|(lines_before, content)| {
+                self.reader.yaml(content, lines_before).map(|profile| (lines_before.saturating_add(1), profile))
             })),
         }
     }
@@ -109,16 +109,16 @@ impl<'a> ProfileReader<'a> {
         let parsed = json::parse(content);
         let (Value::Array(items), None) = (&parsed.value, &parsed.fault) else {
             let hint = |error: ProfileError| match &parsed.fault {
-                Some(_) => ProfileError { text: format!("{} ({SEVERAL})", error.text), ..error },
+                Some(_) => ProfileError { text: format!("{} ({SEVERAL_DOCUMENTS})", error.text), ..error },
                 None => error,
             };
-            return parted([self.reader.document(&parsed, 0).map(|profile| (1, profile)).map_err(hint)]);
+            return split_results([self.reader.document(&parsed, 0).map(|profile| (1, profile)).map_err(hint)]);
         };
         let items = items.iter().zip(parsed.marks.children.iter());
-        if items.clone().next().is_some_and(|(first, _)| is_row(first)) {
+        if items.clone().next().is_some_and(|(first, _)| is_fact_row(first)) {
             return self.rows(items.map(|(row, marks)| Ok((marks.line, row.clone()))));
         }
-        parted(items.map(|(item, marks)| {
+        split_results(items.map(|(item, marks)| {
             let refused = |refusal: Refusal| self.reader.error(refusal.line(marks).unwrap_or(marks.line), refusal.text);
             self.reader.profile(item).map(|profile| (marks.line, profile)).map_err(refused)
         }))
@@ -138,26 +138,26 @@ impl<'a> ProfileReader<'a> {
         let wanted = self.selection.entry("facts").unwrap_or(&nothing);
         let mut add =
             |(line, row): (u32, Value)| rows.add(line, &row, wanted).map_err(|text| self.reader.error(line, text));
-        let (_, mut errors) = parted(values.map(|row| add(row?)));
+        let (_, mut errors) = split_results(values.map(|row| add(row?)));
         let refused = |line: u32| move |refusal: Refusal| self.reader.error(line, refusal.text);
         let joined = rows.joined().map(|(line, node)| (line, self.reader.profile(&node).map_err(refused(line))));
-        let (profiles, others) = parted(joined.map(|(line, profile)| Ok((line, profile?))));
+        let (profiles, others) = split_results(joined.map(|(line, profile)| Ok((line, profile?))));
         errors.extend(others);
         (profiles, errors)
     }
 }
 
 /// The advice for a file that is not a JSON document.
-const SEVERAL: &str =
+const SEVERAL_DOCUMENTS: &str =
     "the file must contain one JSON document: put several into an array, or one per line into an .ndjson file";
 
-/// Returns the lines of `content` that are not empty, with their numbers, which begin after `before`.
-fn lines(content: &[u8], before: u32) -> impl Iterator<Item = (u32, &[u8])> {
-    let numbers = before.saturating_add(1)..;
+/// Returns the lines of `content` that are not empty, with their numbers, which begin after `lines_before`.
+fn lines(content: &[u8], lines_before: u32) -> impl Iterator<Item = (u32, &[u8])> {
+    let numbers = lines_before.saturating_add(1)..;
     numbers.zip(content.split(|b| *b == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty())
 }
 
-fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec<E>) {
+fn split_results<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec<E>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for result in results {
         match result {
@@ -184,7 +184,7 @@ pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> 
 }
 
 /// Returns the document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which is skipped.
-fn document(content: &[u8]) -> &[u8] {
+fn without_class_line(content: &[u8]) -> &[u8] {
     const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
     let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
     body.map_or(content, |end| &content[end..])
@@ -206,20 +206,20 @@ impl Reader<'_> {
         ProfileError { path: self.path.to_owned(), line: Some(line), text: text.into() }
     }
 
-    /// Reads one document in YAML, which has `before` lines of the file before it.
-    fn yaml(&self, content: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
-        self.document(&yaml::parse(document(content)), before)
+    /// Reads one document in YAML, which has `lines_before` lines of the file before it.
+    fn yaml(&self, content: &[u8], lines_before: u32) -> Result<NodeProfile, ProfileError> {
+        self.document(&yaml::parse(without_class_line(content)), lines_before)
     }
 
-    /// Reads one document, which has `before` lines of the file before it.
-    fn document(&self, parsed: &Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
+    /// Reads one document, which has `lines_before` lines of the file before it.
+    fn document(&self, parsed: &Parsed, lines_before: u32) -> Result<NodeProfile, ProfileError> {
         if let Some(Fault { line, text, kind }) = &parsed.fault {
             let remedy = if *kind == FaultKind::Date { ": put dates in quotes" } else { "" };
-            return Err(self.error(before.saturating_add((*line).max(1)), format!("{text}{remedy}")));
+            return Err(self.error(lines_before.saturating_add((*line).max(1)), format!("{text}{remedy}")));
         }
         self.profile(&parsed.value).map_err(|refusal| {
             let line = refusal.line(&parsed.marks).unwrap_or(1);
-            self.error(before.saturating_add(line), refusal.text)
+            self.error(lines_before.saturating_add(line), refusal.text)
         })
     }
 
@@ -250,7 +250,7 @@ impl Reader<'_> {
         if is_plain {
             return Ok(hash.clone());
         }
-        if is_row(value) {
+        if is_fact_row(value) {
             return Err(Refusal::of(
                 "rows of PuppetDB's facts must be alone in their file: a JSON array, or one per line",
             ));
@@ -259,9 +259,9 @@ impl Reader<'_> {
             return Err(Refusal { at: Some(at), text });
         }
         // `puppet facts` and the fact caches keep facts under `values`.
-        match section(hash, "facts")? {
+        match hash_field(hash, "facts")? {
             Some(facts) => Ok(inventory_facts(facts.clone())),
-            None => Ok(section(hash, "values")?.cloned().unwrap_or_default()),
+            None => Ok(hash_field(hash, "values")?.cloned().unwrap_or_default()),
         }
     }
 }
@@ -278,8 +278,8 @@ fn inventory_facts(facts: Arc<Hash>) -> Arc<Hash> {
 
 fn name(hash: &Hash, facts: &Hash) -> Option<String> {
     let fqdn = || facts.get("networking").and_then(|networking| networking.get("fqdn"));
-    let named = hash.get("name").filter(|name| !name.is_undef()).or_else(|| hash.get("certname"));
-    named
+    let declared = hash.get("name").filter(|name| !name.is_undef()).or_else(|| hash.get("certname"));
+    declared
         .or_else(|| facts.get("clientcert"))
         .or_else(fqdn)
         .or_else(|| facts.get("fqdn"))

@@ -28,14 +28,14 @@ impl Row<'_> {
 }
 
 /// Returns true if a value is a fact of a node instead of a profile.
-pub(super) fn is_row(value: &Value) -> bool {
+pub(super) fn is_fact_row(value: &Value) -> bool {
     Row::of(value).is_some()
 }
 
 /// Returns true if the first line of `content` is a fact of a node, so that all lines must be joined.
-pub fn begins_with_row(content: &[u8]) -> bool {
+pub fn begins_with_fact_row(content: &[u8]) -> bool {
     let first = content.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty());
-    first.and_then(|line| json::select(line, &Selection::Whole)).is_some_and(|value| is_row(&value))
+    first.and_then(|line| json::select(line, &Selection::Whole)).is_some_and(|value| is_fact_row(&value))
 }
 
 /// A node, joined from its rows.

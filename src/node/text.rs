@@ -23,7 +23,7 @@ pub(super) fn utf8(content: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 }
 
 /// Returns true if there is a JSON document on the first line, and another one below it.
-pub(super) fn is_document_a_line(content: &[u8]) -> bool {
+pub(super) fn has_one_document_per_line(content: &[u8]) -> bool {
     let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let begins = |line: Option<&[u8]>| line.is_some_and(|line| line.starts_with(b"{"));
     let first = lines.next().filter(|line| line.ends_with(b"}"));
@@ -47,7 +47,7 @@ pub(super) fn documents(content: &[u8]) -> Vec<(u32, &[u8])> {
         }
         at += line.len();
         number = number.saturating_add(1);
-        is_empty &= says_nothing(line);
+        is_empty &= is_blank_yaml_line(line);
         if is_mark(line, b"...") {
             if !is_empty {
                 found.push((before, &content[start..at]));
@@ -66,7 +66,7 @@ fn is_mark(line: &[u8], mark: &[u8]) -> bool {
 }
 
 /// Returns true for a line that is empty, a comment, a directive or only a mark.
-fn says_nothing(line: &[u8]) -> bool {
+fn is_blank_yaml_line(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     text.is_empty() || text.starts_with(b"#") || line.starts_with(b"%") || text == b"---" || is_mark(line, b"...")
 }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn documents_a_line_are_seen() {
-        let is = |text: &str| is_document_a_line(text.as_bytes());
+        let is = |text: &str| has_one_document_per_line(text.as_bytes());
         assert!(is("{\"a\": 1}\n\n{\"b\": 2}\n") && is("{}\r\n{\r\n"));
         for text in ["{\"a\": 1}", "{\n{\n", "{a: 1}\n{b: 2}\n", "[1]\n{}", "{\"a\": 1}\nb", "", "---\n{}"] {
             assert!(!is(text), "{text}");

@@ -102,7 +102,7 @@ impl Wanted {
         let mut document = facts.clone();
         let Selection::Entries(entries) = &mut document else { return document };
         // The fields that show the form. With all known ones here, the first skipped field is one that no form has.
-        fields::telling().for_each(|name| _ = entries.entry(name.into()).or_default());
+        fields::form_names().for_each(|name| _ = entries.entry(name.into()).or_default());
         if let Some(external) = trusted.entry("external") {
             entries.insert(TRUSTED_EXTERNAL.into(), external.clone());
         }

@@ -37,7 +37,7 @@ impl FromStr for Assignment {
         let usage = "must be NAME=TEXT or NAME:=JSON, such as facts.os.family=Debian";
         let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' {usage}"))?;
         let (name, value) = match name.strip_suffix(':') {
-            Some(name) => (name, of_json(value)?),
+            Some(name) => (name, parse_json(value)?),
             None => (name, value.into()),
         };
         let mut steps: Vec<Arc<str>> = name.strip_prefix("::").unwrap_or(name).split('.').map(Arc::from).collect();
@@ -66,7 +66,7 @@ impl fmt::Display for Assignment {
     }
 }
 
-fn of_json(text: &str) -> Result<Value, String> {
+fn parse_json(text: &str) -> Result<Value, String> {
     let parsed = json::parse(text.as_bytes());
     parsed.fault.map_or(Ok(parsed.value), |fault| Err(format!("'{text}' is not JSON: {}", fault.text)))
 }

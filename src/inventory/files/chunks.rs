@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::file::ProfileFile;
 use super::line_chunks::LineChunks;
-use crate::node::{Form, ProfileError, begins_with_row};
+use crate::node::{Form, ProfileError, begins_with_fact_row};
 
 /// The maximum number of files in a chunk.
 const MAX_FILES_PER_CHUNK: usize = 16;
@@ -51,7 +51,7 @@ impl Iterator for Chunks<'_> {
                 let lines_before = lines.lines_passed();
                 match lines.next() {
                     // The facts of one node may be spread over the file, so it stays whole.
-                    Some(Ok(content)) if lines_before == 0 && begins_with_row(&content) => {
+                    Some(Ok(content)) if lines_before == 0 && begins_with_fact_row(&content) => {
                         self.lines = None;
                         return Some(Chunk::Files(file..self.next));
                     }

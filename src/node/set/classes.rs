@@ -27,22 +27,22 @@ pub(crate) struct NodeClasses {
 type Quotient = (Partition, Option<Arc<Partition>>);
 
 impl NodeClasses {
-    /// Returns classes of nodes that no partition distinguishes, or `None` if there are more than `most`. Partitions
-    /// that would exceed that number are left out.
+    /// Returns classes of nodes that no partition distinguishes, or `None` if there are more than `max_classes`.
+    /// Partitions that would exceed that number are left out.
     pub(crate) fn by(
         nodes: usize,
-        most: usize,
+        max_classes: usize,
         partitions: impl IntoIterator<Item = Partition>,
     ) -> Option<Arc<NodeClasses>> {
         let mut classes = Partition::trivial(nodes);
         for partition in partitions {
             // Most partitions divide the nodes no further than earlier ones.
             if classes.quotient(&partition).is_none() {
-                classes = classes.refined(&partition, most).unwrap_or(classes);
+                classes = classes.refined(&partition, max_classes).unwrap_or(classes);
             }
         }
         let sizes = classes.classes().iter().map(NodeSet::len).collect();
-        (classes.count() <= most)
+        (classes.count() <= max_classes)
             .then(|| Arc::new(NodeClasses { partition: classes, sizes, quotients: RwLock::default() }))
     }
 

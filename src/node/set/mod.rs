@@ -43,7 +43,7 @@ enum Form {
 }
 
 /// Two sets in the same form.
-enum Pair<'a> {
+enum SameForm<'a> {
     Classes(&'a Arc<NodeClasses>, &'a Arc<Members>, &'a Arc<Members>),
     Nodes(&'a Arc<Members>, &'a Arc<Members>),
 }
@@ -70,12 +70,12 @@ impl NodeSet {
         }
     }
 
-    fn pair<'a>(&'a self, other: &'a NodeSet) -> Pair<'a> {
+    fn in_same_form<'a>(&'a self, other: &'a NodeSet) -> SameForm<'a> {
         match (&self.0, &other.0) {
             (Form::Classes(one), Form::Classes(other)) if Arc::ptr_eq(&one.classes, &other.classes) => {
-                Pair::Classes(&one.classes, &one.numbers, &other.numbers)
+                SameForm::Classes(&one.classes, &one.numbers, &other.numbers)
             }
-            _ => Pair::Nodes(self.nodes(), other.nodes()),
+            _ => SameForm::Nodes(self.nodes(), other.nodes()),
         }
     }
 
@@ -213,20 +213,20 @@ impl NodeSet {
     }
 
     fn combine(&self, other: &NodeSet, combine: fn(&Members, &Members) -> Members) -> NodeSet {
-        match self.pair(other) {
-            Pair::Classes(classes, one, other) => classes.set(combine(one, other)),
-            Pair::Nodes(one, other) => NodeSet::of(combine(one, other)),
+        match self.in_same_form(other) {
+            SameForm::Classes(classes, one, other) => classes.set(combine(one, other)),
+            SameForm::Nodes(one, other) => NodeSet::of(combine(one, other)),
         }
     }
 
     fn compare(&self, other: &NodeSet, compare: fn(&Members, &Members) -> bool) -> bool {
-        match self.pair(other) {
-            Pair::Classes(_, one, other) | Pair::Nodes(one, other) => compare(one, other),
+        match self.in_same_form(other) {
+            SameForm::Classes(_, one, other) | SameForm::Nodes(one, other) => compare(one, other),
         }
     }
 
     fn update(&mut self, other: &NodeSet, update: fn(&mut Members, &Members)) {
-        if let Pair::Classes(classes, one, other) = self.pair(other) {
+        if let SameForm::Classes(classes, one, other) = self.in_same_form(other) {
             let mut one = Members::clone(one);
             update(&mut one, other);
             *self = classes.set(one);

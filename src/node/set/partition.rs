@@ -10,13 +10,13 @@ use indexmap::IndexSet;
 use super::{Form, NodeId, NodeSet};
 
 /// The number of nodes whose classes are looked up in the time that it takes to remove a class from a set.
-const AT_ONCE: usize = 64;
+const LOOKUPS_PER_REMOVAL: usize = 64;
 
 /// All nodes, in classes that have something in common; cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Partition {
     /// The number of each node's class.
-    of: Arc<[u32]>,
+    class_by_node: Arc<[u32]>,
     count: usize,
     sets: Arc<OnceLock<Vec<NodeSet>>>,
 }
@@ -25,23 +25,24 @@ impl Partition {
     /// Divides the nodes 0, 1, ... by their values. Also returns the value of each class.
     pub(crate) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
         let mut classes: IndexSet<T, RandomState> = IndexSet::default();
-        let of = of_nodes.map(|common| number(classes.insert_full(common).0)).collect();
-        (Partition::new(of, classes.len()), classes.into_iter().collect())
+        let class_by_node = of_nodes.map(|common| number(classes.insert_full(common).0)).collect();
+        (Partition::new(class_by_node, classes.len()), classes.into_iter().collect())
     }
 
-    fn new(of: Arc<[u32]>, count: usize) -> Partition {
-        Partition { of, count, ..Partition::default() }
+    fn new(class_by_node: Arc<[u32]>, count: usize) -> Partition {
+        Partition { class_by_node, count, ..Partition::default() }
     }
 
-    /// Returns the partition of the nodes 0, 1, ... into `count` classes; `of` has the number of each node's class.
-    pub(crate) fn of_numbers(of: Vec<usize>, count: usize) -> Partition {
-        Partition::new(of.into_iter().map(number).collect(), count)
+    /// Returns the partition of the nodes 0, 1, ... into `count` classes; `class_by_node` has the number of each node's
+    /// class.
+    pub(crate) fn of_numbers(class_by_node: Vec<usize>, count: usize) -> Partition {
+        Partition::new(class_by_node.into_iter().map(number).collect(), count)
     }
 
     /// Returns the partition of `nodes` nodes into these sets, which are disjoint and contain all nodes.
     pub(crate) fn of_classes(nodes: usize, sets: Vec<NodeSet>) -> Partition {
-        let nobody = Partition { sets: Arc::new(Vec::new().into()), ..Partition::new(vec![0; nodes].into(), 0) };
-        nobody.with_classes(sets)
+        let no_classes = Partition { sets: Arc::new(Vec::new().into()), ..Partition::new(vec![0; nodes].into(), 0) };
+        no_classes.with_classes(sets)
     }
 
     /// Returns the partition of the same nodes into these disjoint sets. It is cheap if most of them are classes of
@@ -51,22 +52,23 @@ impl Partition {
         if sets == self.classes() {
             return self.clone();
         }
-        let (mut of, count) = (self.of.to_vec(), sets.len());
+        let (mut class_by_node, count) = (self.class_by_node.to_vec(), sets.len());
         for ((class, set), before) in
             (0..).zip(&sets).zip(self.classes().iter().map(Some).chain(std::iter::repeat(None)))
         {
             if before != Some(set) {
-                set.iter().for_each(|node| of[node.0 as usize] = class);
+                set.iter().for_each(|node| class_by_node[node.0 as usize] = class);
             }
         }
-        Partition { sets: Arc::new(sets.into()), ..Partition::new(of.into(), count) }
+        Partition { sets: Arc::new(sets.into()), ..Partition::new(class_by_node.into(), count) }
     }
 
     /// Returns the partition that joins classes: `numbers` has the new number of each class.
     #[must_use]
     pub(crate) fn coarsened(&self, numbers: &[usize], count: usize) -> Partition {
-        let of = self.of.iter().map(|class| numbers.get(*class as usize).copied().unwrap_or_default());
-        Partition::new(of.map(number).collect(), count)
+        let class_by_node =
+            self.class_by_node.iter().map(|class| numbers.get(*class as usize).copied().unwrap_or_default());
+        Partition::new(class_by_node.map(number).collect(), count)
     }
 
     /// Returns the partition into a single class.
@@ -76,34 +78,34 @@ impl Partition {
 
     /// Returns the common refinement with another partition, its classes in the order of their first nodes; or `None`
     /// if it has more than `most` classes.
-    pub(super) fn refined(&self, other: &Partition, most: usize) -> Option<Partition> {
+    pub(super) fn refined(&self, other: &Partition, max_classes: usize) -> Option<Partition> {
         let mut classes: HashMap<(u32, u32), u32, RandomState> = HashMap::default();
-        let mut of = Vec::with_capacity(self.of.len());
-        for pair in self.of.iter().copied().zip(other.of.iter().copied()) {
+        let mut class_by_node = Vec::with_capacity(self.class_by_node.len());
+        for pair in self.class_by_node.iter().copied().zip(other.class_by_node.iter().copied()) {
             let next = number(classes.len());
-            of.push(*classes.entry(pair).or_insert(next));
-            if classes.len() > most {
+            class_by_node.push(*classes.entry(pair).or_insert(next));
+            if classes.len() > max_classes {
                 return None;
             }
         }
-        Some(Partition::new(of.into(), classes.len()))
+        Some(Partition::new(class_by_node.into(), classes.len()))
     }
 
     /// Returns an identity that all clones of a partition share. It is valid as long as one of them exists.
     pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.of).addr()
+        Arc::as_ptr(&self.class_by_node).addr()
     }
 
     /// Returns the partition of the classes' numbers by the classes of a coarser partition, or `None` if that divides
     /// a class, or if a class is empty.
     pub(super) fn quotient(&self, other: &Partition) -> Option<Partition> {
-        let mut of: Vec<Option<u32>> = vec![None; self.count];
-        for (class, other) in self.of.iter().zip(&*other.of) {
-            if *of[*class as usize].get_or_insert(*other) != *other {
+        let mut coarse_by_class: Vec<Option<u32>> = vec![None; self.count];
+        for (class, other) in self.class_by_node.iter().zip(&*other.class_by_node) {
+            if *coarse_by_class[*class as usize].get_or_insert(*other) != *other {
                 return None;
             }
         }
-        Some(Partition::new(of.into_iter().collect::<Option<_>>()?, other.count))
+        Some(Partition::new(coarse_by_class.into_iter().collect::<Option<_>>()?, other.count))
     }
 
     /// Returns the number of classes.
@@ -113,24 +115,24 @@ impl Partition {
 
     /// Returns the number of a node's class, as sets of classes store it, or `None` for a node of another fleet.
     pub(super) fn find_class(&self, node: NodeId) -> Option<NodeId> {
-        self.of.get(node.bit()).copied().map(NodeId)
+        self.class_by_node.get(node.bit()).copied().map(NodeId)
     }
 
     /// Returns the number of a node's class.
     pub(crate) fn class_of(&self, node: NodeId) -> usize {
-        self.of.get(node.0 as usize).map_or(0, |class| *class as usize)
+        self.class_by_node.get(node.0 as usize).map_or(0, |class| *class as usize)
     }
 
     /// Returns the numbers of the classes of all nodes.
     pub(crate) fn class_numbers(&self) -> impl Iterator<Item = usize> {
-        self.of.iter().map(|class| *class as usize)
+        self.class_by_node.iter().map(|class| *class as usize)
     }
 
     /// Returns the nodes of each class.
     pub(crate) fn classes(&self) -> &[NodeSet] {
         self.sets.get_or_init(|| {
             let mut members: Vec<Vec<NodeId>> = vec![Vec::new(); self.count];
-            (0..).map(NodeId).zip(&*self.of).for_each(|(node, class)| members[*class as usize].push(node));
+            (0..).map(NodeId).zip(&*self.class_by_node).for_each(|(node, class)| members[*class as usize].push(node));
             members.into_iter().map(|nodes| nodes.into_iter().collect()).collect()
         })
     }
@@ -192,12 +194,12 @@ fn number(class: usize) -> u32 {
 
 /// Returns true if removing so many classes from `nodes` is less work than looking up the class of each node.
 fn are_few(classes: usize, nodes: &NodeSet) -> bool {
-    classes <= nodes.len() / AT_ONCE
+    classes <= nodes.len() / LOOKUPS_PER_REMOVAL
 }
 
-/// Groups `nodes` by the numbers that `of` gives them, in ascending order.
-fn group(nodes: &NodeSet, of: impl Fn(NodeId) -> usize) -> Vec<NodeSet> {
-    let mut numbered: Vec<(usize, NodeId)> = nodes.iter().map(|node| (of(node), node)).collect();
+/// Groups `nodes` by the numbers that `number_of` gives them, in ascending order.
+fn group(nodes: &NodeSet, number_of: impl Fn(NodeId) -> usize) -> Vec<NodeSet> {
+    let mut numbered: Vec<(usize, NodeId)> = nodes.iter().map(|node| (number_of(node), node)).collect();
     numbered.sort_by_key(|(number, _)| *number);
     let groups = numbered.chunk_by(|(one, _), (other, _)| one == other);
     groups.map(|group| group.iter().map(|(_, node)| *node).collect()).collect()
