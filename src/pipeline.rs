@@ -150,11 +150,11 @@ pub struct Pipeline {
     pub(crate) judge: Arc<dyn Judge>,
     readings: Option<Arc<dyn Readings>>,
     pub(crate) workers: Workers,
-    kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
+    cached: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
 
 /// Returns the blind spots that concern the `asked` nodes, and the one about hidden changes.
-fn of_asked(mut blind_spots: Vec<BlindSpot>, asked: &NodeSet) -> Vec<BlindSpot> {
+fn spots_on_nodes(mut blind_spots: Vec<BlindSpot>, asked: &NodeSet) -> Vec<BlindSpot> {
     let concerns = |spot: &BlindSpot| spot.nodes.is_empty() || !spot.nodes.intersection(asked).is_empty();
     blind_spots.retain(|spot| spot.code == HIDDEN || concerns(spot));
     blind_spots
@@ -166,7 +166,7 @@ impl Pipeline {
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
         let judge = Arc::new(Strict);
-        Pipeline { revisions, fleet, names, disclosure, judge, readings: None, workers, kept: Mutex::default() }
+        Pipeline { revisions, fleet, names, disclosure, judge, readings: None, workers, cached: Mutex::default() }
     }
 
     /// Sets the settings that judge the tree.
@@ -252,13 +252,13 @@ impl Pipeline {
         tells_use: bool,
     ) -> Result<Comparison, PipelineError> {
         let Sides { before, after, .. } = *sides;
-        let kept = self.load_both(Diff::new(before, after))?;
-        let revisions = kept.as_ref().map(|kept| &**kept);
+        let loaded = self.load_both(Diff::new(before, after))?;
+        let revisions = loaded.as_ref().map(|loaded| &**loaded);
         let (keys, affected, effective) = Pipeline::compare(revisions, workers);
         let mut findings = revisions.map(Revision::all_findings).map(|findings| without_old_news(findings, revisions));
-        wanted_still(workers)?;
+        check_still_wanted(workers)?;
         let changes = diff::changes(effective.as_ref(), workers);
-        wanted_still(workers)?;
+        check_still_wanted(workers)?;
         let unreadable = unreadable(sides, revisions, workers);
         let context = DiffContext {
             revisions,
@@ -279,13 +279,13 @@ impl Pipeline {
         let distinctions = distinctions(revisions, &changes)?;
         let origins =
             causes::find(&changes, (revisions, effective.as_ref()), files.with_kinds(), &blind_spots, workers)?;
-        wanted_still(workers)?;
+        check_still_wanted(workers)?;
         let uses = key_use::of_changes(&changes, (&self.fleet, revisions), tells_use.then_some(&*keys), workers)?;
         let input = Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             names: self.names.clone(),
-            blind_spots: of_asked(blind_spots, &nodes),
+            blind_spots: spots_on_nodes(blind_spots, &nodes),
             nodes,
             keys: key_count,
             former_keys: revisions.before.keys.iter().filter(|key| (filter.key)(key)).count(),
@@ -309,7 +309,7 @@ impl Pipeline {
     pub fn fleet_has_stayed(&self) -> Result<(), PipelineError> {
         if let Some(error) = self.fleet.take_failure() {
             // The kept revisions may depend on profiles that could not be read.
-            self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.cached.lock().unwrap_or_else(PoisonError::into_inner).clear();
             return Err(error.into());
         }
         if self.fleet.has_changed() { Err(PipelineError::ProfilesChanged) } else { Ok(()) }
@@ -378,9 +378,9 @@ impl Pipeline {
         if nodes.len() == self.fleet.len() && count == keys.len() {
             return (nodes, count, changes);
         }
-        let (chosen, hidden) = changes.chosen(filter.key, &nodes);
+        let (covered, hidden) = changes.chosen(filter.key, &nodes);
         blind_spots.extend(crate::blind_spots::hidden(&hidden, self.fleet.len()));
-        (nodes, count, chosen)
+        (nodes, count, covered)
     }
 
     fn commit(&self, id: RevisionId) -> Result<Option<Commit>, PipelineError> {
@@ -401,23 +401,23 @@ impl Pipeline {
 
     /// Drops cached revisions whose decryption keys are outdated.
     fn drop_outdated(&self) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(_, kept)| kept.environment.keys.are_current());
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.retain(|(_, cached)| cached.environment.keys.are_current());
     }
 
     /// Returns a revision from the cache, or derives it from the revision used last.
     fn load_cached(&self, id: RevisionId) -> Result<Arc<Revision>, PipelineError> {
-        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kept = lock();
-        let at = kept.iter().position(|(kept, _)| *kept == id);
-        let at = at.filter(|at| self.is_current(id, &kept[*at].1));
-        if let Some(known) = at.and_then(|at| kept.remove(at)) {
+        let lock = || self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = lock();
+        let at = cached.iter().position(|(cached_id, _)| *cached_id == id);
+        let at = at.filter(|at| self.is_current(id, &cached[*at].1));
+        if let Some(known) = at.and_then(|at| cached.remove(at)) {
             // The revision used last is dropped last, and the next one is derived from it.
             let revision = known.1.clone();
-            kept.push_back(known);
+            cached.push_back(known);
             return Ok(revision);
         }
-        drop(kept);
+        drop(cached);
         // The work tree is not derived: its changes are not known without reading all of it.
         let last = lock().back().map(|(_, last)| last.clone()).filter(|_| id != RevisionId::WorkTree);
         let revision = Arc::new(match last {
@@ -427,20 +427,20 @@ impl Pipeline {
         if id == RevisionId::WorkTree {
             return Ok(revision);
         }
-        let mut kept = lock();
-        kept.retain(|(known, _)| *known != id);
-        kept.push_back((id, revision.clone()));
-        if kept.len() > MAX_CACHED_REVISIONS {
-            kept.pop_front();
+        let mut cached = lock();
+        cached.retain(|(known, _)| *known != id);
+        cached.push_back((id, revision.clone()));
+        if cached.len() > MAX_CACHED_REVISIONS {
+            cached.pop_front();
         }
         Ok(revision)
     }
 
     /// Returns false if other repositories whose files are part of a commit's tree have changed since.
-    fn is_current(&self, id: RevisionId, kept: &Revision) -> bool {
+    fn is_current(&self, id: RevisionId, revision: &Revision) -> bool {
         let now = |id| self.revisions.tree(id).ok()?.folder_id("");
         !matches!(id, RevisionId::Commit(_))
-            || now(id).is_none_or(|now| kept.environment.tree.folder_id("") == Some(now))
+            || now(id).is_none_or(|now| revision.environment.tree.folder_id("") == Some(now))
     }
 }
 
@@ -455,9 +455,9 @@ fn distinctions(revisions: Diff<&Revision>, changes: &Changes) -> Result<Vec<Dis
 
 /// Returns the blind spot of each side that cannot be read at all. Before the first commit there is nothing to read.
 fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> Diff<Option<BlindSpot>> {
-    let of = |revision| crate::blind_spots::unreadable::unreadable_revision(revision, workers);
+    let spot_of = |revision| crate::blind_spots::unreadable::unreadable_revision(revision, workers);
     let is_there = sides.before != RevisionId::Empty;
-    Diff::new(if is_there { of(revisions.before) } else { None }, of(revisions.after))
+    Diff::new(if is_there { spot_of(revisions.before) } else { None }, spot_of(revisions.after))
 }
 
 /// Returns the narrowing of a report to files by a filter, or `None` if it names no files.
@@ -495,7 +495,7 @@ fn shown_as(report: Report, shown: Option<Shown<'_>>) -> Report {
     let Some((shown, narrowing)) = shown else { return report };
     let report = Report { policies: report.policies, judge: report.judge, ..Report::new(shown) };
     match narrowing {
-        Some(narrowing) => narrowing.told(report),
+        Some(narrowing) => narrowing.narrow_report(report),
         None => report,
     }
 }
@@ -522,7 +522,7 @@ fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> V
 }
 
 /// Fails if the work was stopped and its result is not wanted.
-fn wanted_still(workers: &Workers) -> Result<(), PipelineError> {
+fn check_still_wanted(workers: &Workers) -> Result<(), PipelineError> {
     workers.stop.unwanted().map_or(Ok(()), |reason| Err(PipelineError::Stopped(reason)))
 }
 

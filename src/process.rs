@@ -78,28 +78,28 @@ pub fn is_token(name: &str, value: &str) -> bool {
     let is_joined = |word: &&str| SHORT_FORGES.iter().filter_map(|forge| word.strip_prefix(forge)).any(is_secret);
     let is_of_forge =
         FORGES.iter().any(|forge| name.contains(forge)) || words.iter().any(|word| SHORT_FORGES.contains(word));
-    let tells = words.iter().any(|word| is_secret(word)) || has_password(value);
-    is_of_forge && tells || words.iter().any(is_joined)
+    let holds_secret = words.iter().any(|word| is_secret(word)) || has_password(value);
+    is_of_forge && holds_secret || words.iter().any(is_joined)
 }
 
 /// Returns true for a word that says that something is secret. "Author" is not one, although "authorized" is.
 fn is_secret(word: &str) -> bool {
     let word = word.replace("AUTHORIZ", "AUTH").replace("AUTHOR", "");
-    let one = word.strip_suffix('S').unwrap_or(&word);
-    let ends = SECRET_WORDS.contains(&one) || one.ends_with("PW");
-    ends || SECRET_PARTS.iter().any(|part| word.contains(part))
+    let singular = word.strip_suffix('S').unwrap_or(&word);
+    let is_secret_word = SECRET_WORDS.contains(&singular) || singular.ends_with("PW");
+    is_secret_word || SECRET_PARTS.iter().any(|part| word.contains(part))
 }
 
 /// Returns true for a text with an address that has a user before its host, or a user with a password anywhere.
 fn has_password(value: &str) -> bool {
-    let ends = |c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace();
+    let ends_part = |c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace();
     let has_user = |(at, slashes): (usize, &str)| {
-        value[at + slashes.len()..].split(ends).next().is_some_and(|host| host.contains('@'))
+        value[at + slashes.len()..].split(ends_part).next().is_some_and(|host| host.contains('@'))
     };
     let has_both = |(at, _): (usize, &str)| {
         // A container image may be named by its tag and its digest.
         let is_digest = value[at..].starts_with("@sha256:") || value[at..].starts_with("@sha512:");
-        !is_digest && value[..at].rsplit(ends).next().is_some_and(|user| user.contains(':'))
+        !is_digest && value[..at].rsplit(ends_part).next().is_some_and(|user| user.contains(':'))
     };
     value.match_indices("//").any(has_user) || value.match_indices('@').any(has_both)
 }
@@ -122,7 +122,7 @@ impl Group {
 
     /// Marks a command, and leaves its group as it is.
     pub fn marked(command: &mut std::process::Command) -> Group {
-        Group { leader: None, mark: Some(Mark::on(command)) }
+        Group { leader: None, mark: Some(Mark::put_on(command)) }
     }
 
     /// Makes this process lead a new session, and so a new group. Nothing that it starts has a terminal to prompt on.

@@ -186,7 +186,7 @@ fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
     let body = postcard::to_allocvec(entries).map_err(io::Error::other)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    tidy(folder)?;
+    remove_unfinished(folder)?;
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
     // Other processes remove files that nobody has locked. On a file system without locks, they remove none.
     _ = file.as_file().try_lock();
@@ -198,7 +198,7 @@ fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
 }
 
 /// Removes the unfinished files of processes that were killed: those that no process holds.
-fn tidy(folder: &Path) -> io::Result<()> {
+fn remove_unfinished(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_unfinished = entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());

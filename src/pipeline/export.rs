@@ -22,11 +22,11 @@ use crate::snapshot::references::{ReferenceError, make_room};
 use crate::snapshot::{Format, Snapshots, Written};
 
 /// The maximum number of commits that are written before the reference moves, and so lost if the process is killed.
-const BATCH: usize = 100;
+const MAX_BATCH_SIZE: usize = 100;
 
 /// The number of imports, each of which leaves a pack, between runs of `git gc --auto`. It is also run with the first
 /// one, since processes may be short-lived.
-const TIDY: usize = 50;
+const IMPORTS_PER_GC: usize = 50;
 
 /// The maximum number of skipped commits that a snapshot commit names.
 const MAX_SKIPPED: usize = 20;
@@ -141,7 +141,7 @@ impl Exporter {
     pub fn export_all(&mut self, branch: &BranchName, events: &[CommitEvent]) -> Result<Exported, ExportError> {
         let stage = self.pipeline.workers.begin("exporting commits", Some(events.len()));
         let mut all = Exported::default();
-        for batch in events.chunks(BATCH) {
+        for batch in events.chunks(MAX_BATCH_SIZE) {
             all += self.batch(branch, batch, None)?;
             stage.advance(batch.len());
         }
@@ -227,7 +227,7 @@ impl Exporter {
     }
 
     fn gc(&mut self) {
-        let is_time = self.imports.is_multiple_of(TIDY);
+        let is_time = self.imports.is_multiple_of(IMPORTS_PER_GC);
         self.imports += 1;
         if is_time && let Err(error) = self.pipeline.repository().gc() {
             tracing::warn!(%error, "git cannot tidy up the repository");
@@ -289,11 +289,14 @@ impl Exporter {
             Some(compared) => diff::touched(compared.effective.as_ref(), all),
             None => diff::touched(Pipeline::compare(revisions, &self.pipeline.workers).2.as_ref(), all),
         };
-        Some(NodeSet::union_of(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
+        Some(NodeSet::union_of(
+            all,
+            [touched, self.nodes_with_lost_keys(revisions), self.nodes_with_lost_keys(revisions.reversed())],
+        ))
     }
 
     /// Returns the nodes that have a key which only the first of two revisions has.
-    fn only(&self, revisions: Diff<&Revision>) -> NodeSet {
+    fn nodes_with_lost_keys(&self, revisions: Diff<&Revision>) -> NodeSet {
         let keys = revisions.before.keys.difference(&revisions.after.keys);
         let effective = self.pipeline.effective(revisions.before, keys);
         let answers = effective.keys.into_values().flatten();

@@ -165,8 +165,8 @@ impl Pipeline {
             Some(Ok(Some(OtherReading { pipeline: other, owner: _owner }))) => {
                 match other.compared(sides, filter, workers, false) {
                     Ok(compared) => {
-                        let way = format!("read as {} does", name(judge));
-                        self.add_hits(&mut hits, compared.report, &other, &way);
+                        let circumstances = format!("read as {} does", revision_name(judge));
+                        self.add_hits(&mut hits, compared.report, &other, &circumstances);
                     }
                     Err(error @ (PipelineError::Stopped(_) | PipelineError::ProfilesChanged)) => return Err(error),
                     Err(error) => hits.push(PolicyHit::unreadable(NOT_READ, error.to_string())),
@@ -178,16 +178,16 @@ impl Pipeline {
         Ok(Report { judge: self.judge.id(judge).map(|id| id.to_string()), policies: hits, ..report })
     }
 
-    /// Adds the hits of a report by another pipeline, on a comparison made in another `way`, that weigh more than those
-    /// of the same policies so far.
-    pub(super) fn add_hits(&self, hits: &mut Vec<PolicyHit>, report: Report, other: &Pipeline, way: &str) {
+    /// Adds the hits of a report by another pipeline, on a comparison made in other `circumstances`, that weigh more
+    /// than those of the same policies so far.
+    pub(super) fn add_hits(&self, hits: &mut Vec<PolicyHit>, report: Report, other: &Pipeline, circumstances: &str) {
         for hit in report.policies {
             if hits.iter().any(|known| known.name == hit.name && known.counts_as() >= hit.counts_as()) {
                 continue;
             }
-            let here = hit.nodes.iter().filter_map(|node| self.fleet.find(other.fleet.name(node)));
-            let nodes: NodeSet = here.collect();
-            hits.push(PolicyHit { found: format!("{}, {way}", hit.found), nodes, ..hit });
+            let own_nodes = hit.nodes.iter().filter_map(|node| self.fleet.find(other.fleet.name(node)));
+            let nodes: NodeSet = own_nodes.collect();
+            hits.push(PolicyHit { found: format!("{}, {circumstances}", hit.found), nodes, ..hit });
         }
     }
 
@@ -209,7 +209,7 @@ pub(super) fn weightiest_first(hits: &mut [PolicyHit]) {
 }
 
 /// Returns the name of a revision for messages.
-fn name(judge: RevisionId) -> String {
+fn revision_name(judge: RevisionId) -> String {
     match judge {
         RevisionId::Commit(id) => id.short(),
         RevisionId::Merged(_) | RevisionId::WorkTree | RevisionId::Empty => "the revision before".to_owned(),

@@ -15,10 +15,10 @@ use crate::hiera::layer::{DeclaredModule, Deployment, Environment, GitSource};
 use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, changes, folder_of};
 
 /// The maximum number of modules that are put into a tree.
-const MOST: usize = 4096;
+const MAX_MODULES: usize = 4096;
 
 /// The folders below a tool's folder that may contain clones: r10k's code manager has `git`, g10k `modules`.
-const FOLDERS: [&str; 3] = ["", "git", "modules"];
+const CLONE_FOLDERS: [&str; 3] = ["", "git", "modules"];
 
 /// Clones of modules, which are opened on demand.
 #[derive(Default)]
@@ -48,22 +48,23 @@ impl ModuleClones {
             for module in &deployment.modules {
                 *uses.entry(&module.name).or_default() += 1;
             }
-            for DeclaredModule { name, folder, source, .. } in deployment.modules.iter().take(MOST) {
+            for DeclaredModule { name, folder, source, .. } in deployment.modules.iter().take(MAX_MODULES) {
                 let Some(folder) = folder else { continue };
-                if grafts.len() == MOST || !is_free(&*tree, &grafts, folder)? {
+                if grafts.len() == MAX_MODULES || !is_free(&*tree, &grafts, folder)? {
                     continue;
                 }
                 let is_plain = !deployment.is_dynamic && uses.get(&**name) == Some(&1);
-                let found = source.as_ref().filter(|_| is_plain).and_then(|source| self.read(source, file_limit));
+                let found =
+                    source.as_ref().filter(|_| is_plain).and_then(|source| self.clone_graft(source, file_limit));
                 grafts.insert(folder.clone(), found.unwrap_or(Graft::Absent(None)));
             }
         }
         Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
     }
 
-    fn read(&self, source: &GitSource, file_limit: u64) -> Option<Graft> {
-        let clones = self.folders.iter().flat_map(|folder| FOLDERS.map(|inner| folder.join(inner)));
-        let mut clones = clones.flat_map(|folder| names(&source.url).map(move |name| folder.join(name)));
+    fn clone_graft(&self, source: &GitSource, file_limit: u64) -> Option<Graft> {
+        let clones = self.folders.iter().flat_map(|folder| CLONE_FOLDERS.map(|inner| folder.join(inner)));
+        let mut clones = clones.flat_map(|folder| clone_names(&source.url).map(move |name| folder.join(name)));
         let clone = clones.find_map(|path| self.open(&path))?;
         clone.limit_files(file_limit);
         let commit = source.revisions.iter().find_map(|name| commit(&clone, name))?.ok()?;
@@ -77,11 +78,11 @@ impl ModuleClones {
         if let Some(known) = opened.get(&path).filter(|known| known.is_there()) {
             return Some(known.clone());
         }
-        let found = Repository::discover(&path);
-        let found =
-            found.inspect_err(|error| tracing::warn!("modules of the Puppetfile are not read: {error}")).ok()?;
-        let is_itself = found.git_dir() == path || found.git_dir() == path.join(".git");
-        is_itself.then(|| opened.entry(path).insert_entry(found).get().clone())
+        let repository = Repository::discover(&path);
+        let repository =
+            repository.inspect_err(|error| tracing::warn!("modules of the Puppetfile are not read: {error}")).ok()?;
+        let is_itself = repository.git_dir() == path || repository.git_dir() == path.join(".git");
+        is_itself.then(|| opened.entry(path).insert_entry(repository).get().clone())
     }
 }
 
@@ -90,8 +91,8 @@ impl ModuleClones {
 fn commit(clone: &Repository, name: &str) -> Option<Result<CommitId, Ambiguous>> {
     // Notations such as `main~1` are left out.
     let is_plain = !name.contains(['^', '~', ':', '{', '*', '?', '[', '\\', ' ']);
-    let of = |kind: &str| clone.resolve(&format!("refs/{kind}/{name}")).ok().filter(|_| is_plain);
-    match (of("tags"), of("heads")) {
+    let resolve_in = |kind: &str| clone.resolve(&format!("refs/{kind}/{name}")).ok().filter(|_| is_plain);
+    match (resolve_in("tags"), resolve_in("heads")) {
         (Some(tag), Some(branch)) if tag != branch => Some(Err(Ambiguous)),
         (Some(commit), _) | (None, Some(commit)) => Some(Ok(commit)),
         (None, None) => {
@@ -106,7 +107,7 @@ struct Ambiguous;
 
 /// Returns the names that tools give to the clone of an address: r10k, older versions of r10k, which include users
 /// and passwords, and g10k. No name leads out of its folder.
-fn names(url: &str) -> impl Iterator<Item = String> {
+fn clone_names(url: &str) -> impl Iterator<Item = String> {
     static USER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w+://).*@").ok());
     let bare = USER.as_ref().map_or_else(|| url.into(), |user| user.replace_all(url, "$1"));
     let plain = |url: &str| {
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn clones_are_called_as_their_tools_call_them() {
-        let check = |url: &str, expected: &[&str]| assert_eq!(names(url).collect::<Vec<_>>(), expected);
+        let check = |url: &str, expected: &[&str]| assert_eq!(clone_names(url).collect::<Vec<_>>(), expected);
         check("git://some/git/remote", &["git---some-git-remote", "git---some-git-remote", "git-__some_git_remote"]);
         check("git@a.b:c/d_e.git", &["git@a.b-c-d_e.git", "git@a.b-c-d_e.git", "git@a.b-c_d_e.git"]);
         check("https://u:p@a/b", &["https---a-b", "https---u-p@a-b", "https-__u-p@a_b"]);

@@ -32,8 +32,8 @@ impl Narrowing<'_> {
     /// Narrows the parts of a report.
     pub(super) fn narrow(&self, input: &mut Input<'_>) {
         let are_touched = self.changed.iter().any(|path| self.has(path));
-        let own: Vec<bool> = input.origins.lines.iter().map(|lines| self.has(&lines.place.path)).collect();
-        let is_own = |at: &usize| own.get(*at).copied().unwrap_or(true);
+        let own_lines: Vec<bool> = input.origins.lines.iter().map(|lines| self.has(&lines.place.path)).collect();
+        let is_own = |at: &usize| own_lines.get(*at).copied().unwrap_or(true);
         let may_cause = |origins: Option<&ChangeOrigins>| {
             let known = origins.filter(|origins| origins.are_all).and_then(|origins| origins.lines.as_ref());
             are_touched && known.is_none_or(|lines| lines.is_empty() || lines.iter().any(is_own))
@@ -52,11 +52,11 @@ impl Narrowing<'_> {
         input.blind_spots.retain(|spot| !self.is_of_others(spot));
         let untraced = self.changed.iter().filter(|path| self.has(path) && !self.traced.contains(*path));
         input.blind_spots.extend(untraced_in(untraced.cloned().collect(), hidden));
-        renumber(input, &own);
+        renumber(input, &own_lines);
     }
 
     /// Leaves out the findings of other files, and names the files in the headline.
-    pub(super) fn told(&self, report: Report) -> Report {
+    pub(super) fn narrow_report(&self, report: Report) -> Report {
         let mut findings = report.findings;
         findings.retain(|finding| finding.diagnostic.place.as_ref().is_none_or(|place| self.has(&place.path)));
         let narrowed_to = self.paths.iter().map(|path| path.as_str().to_owned()).collect();
@@ -71,33 +71,33 @@ fn keep<T>(list: &mut Vec<T>, stays: &[bool]) {
 }
 
 /// Leaves out the lines of other files that cause no remaining change, and renumbers the rest.
-fn renumber(input: &mut Input<'_>, own: &[bool]) {
-    let mut wanted = own.to_vec();
+fn renumber(input: &mut Input<'_>, own_lines: &[bool]) {
+    let mut is_kept = own_lines.to_vec();
     let origins = &mut input.origins;
     let of_changes = origins.changes.iter().flat_map(|change| {
         let leaves = change.leaves.iter().map(|leaf| &leaf.lines);
         leaves.chain([&change.lines]).flatten().flatten()
     });
-    let of_lines = origins.lines.iter().zip(own).filter(|(_, own)| **own).flat_map(|(lines, _)| &lines.with);
+    let of_lines = origins.lines.iter().zip(own_lines).filter(|(_, own)| **own).flat_map(|(lines, _)| &lines.with);
     for at in of_changes.chain(of_lines) {
-        if let Some(wanted) = wanted.get_mut(*at) {
-            *wanted = true;
+        if let Some(is_kept) = is_kept.get_mut(*at) {
+            *is_kept = true;
         }
     }
     let mut next = 0;
-    let numbers: Vec<Option<usize>> = wanted
+    let numbers: Vec<Option<usize>> = is_kept
         .iter()
-        .map(|wanted| {
-            next += usize::from(*wanted);
-            wanted.then(|| next - 1)
+        .map(|is_kept| {
+            next += usize::from(*is_kept);
+            is_kept.then(|| next - 1)
         })
         .collect();
     let number = |at: &usize| numbers.get(*at).copied().flatten();
-    keep(&mut origins.lines, &wanted);
-    let anew = |lines: &mut Vec<usize>| *lines = lines.iter().filter_map(number).collect();
-    origins.lines.iter_mut().for_each(|lines: &mut ChangedLines| anew(&mut lines.with));
+    keep(&mut origins.lines, &is_kept);
+    let renumbered = |lines: &mut Vec<usize>| *lines = lines.iter().filter_map(number).collect();
+    origins.lines.iter_mut().for_each(|lines: &mut ChangedLines| renumbered(&mut lines.with));
     for change in &mut origins.changes {
         let leaves = change.leaves.iter_mut().map(|leaf| &mut leaf.lines);
-        leaves.chain([&mut change.lines]).flatten().for_each(anew);
+        leaves.chain([&mut change.lines]).flatten().for_each(renumbered);
     }
 }

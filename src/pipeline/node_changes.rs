@@ -14,10 +14,10 @@ use crate::report::{Input, Origins, Report};
 use crate::value::Value;
 
 /// The code of the finding for a variable that differs. It is not a fault, so `hierad check` does not know it.
-const CHANGED: &str = "changed-variable";
+const CHANGED_VARIABLE: &str = "changed-variable";
 
 /// The maximum number of characters of a value in a finding.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARACTERS: usize = 60;
 
 impl Pipeline {
     /// Compares the values at a revision on the nodes `before` with those on the pipeline's own. Both fleets have the
@@ -74,10 +74,10 @@ fn fleet_keys(revisions: Diff<&Revision>) -> BTreeSet<Arc<str>> {
 fn finding(changed: ChangedVariable) -> Finding {
     let shown = |value: &Option<Value>| {
         let text = value.as_ref().map_or_else(|| "not set".to_owned(), compact);
-        crate::report::shorten(&text, SHOWN)
+        crate::report::shorten(&text, MAX_SHOWN_CHARACTERS)
     };
     let [before, after] = changed.first.each_ref().map(shown);
-    let such = if changed.nodes.len() == 1 { "" } else { ", on the first of these nodes" };
-    let text = format!("the variable {} changes: {before} -> {after}{such}", changed.name);
-    Finding { diagnostic: Diagnostic::note(CHANGED, None, text), nodes: changed.nodes }
+    let first_only = if changed.nodes.len() == 1 { "" } else { ", on the first of these nodes" };
+    let text = format!("the variable {} changes: {before} -> {after}{first_only}", changed.name);
+    Finding { diagnostic: Diagnostic::note(CHANGED_VARIABLE, None, text), nodes: changed.nodes }
 }

@@ -101,11 +101,11 @@ impl OnceMerged {
 
     /// Adds to a report the hits of policies on the result of the merge, by the settings of the revision `judge`.
     pub(super) fn judged(self, pipeline: &Pipeline, judge: RevisionId, mut report: Report) -> Report {
-        let way = format!("merged into {}", self.branch());
+        let circumstances = format!("merged into {}", self.branch());
         match self.report {
-            Ok(merged) => pipeline.add_hits(&mut report.policies, merged, pipeline, &way),
+            Ok(merged) => pipeline.add_hits(&mut report.policies, merged, pipeline, &circumstances),
             Err(reason) if pipeline.judge.has_policies(judge) => {
-                report.policies.push(PolicyHit::unreadable(NOT_MERGED, format!("{way}: {reason}")));
+                report.policies.push(PolicyHit::unreadable(NOT_MERGED, format!("{circumstances}: {reason}")));
             }
             Err(_) => {}
         }

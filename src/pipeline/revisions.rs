@@ -23,13 +23,13 @@ pub struct Revisions {
     /// The clones of modules that a Puppetfile brings.
     clones: Arc<ModuleClones>,
     /// Environments that were read for their references to variables, to be used again.
-    read: Arc<Mutex<Vec<(RevisionId, Environment)>>>,
+    read_environments: Arc<Mutex<Vec<(RevisionId, Environment)>>>,
 }
 
 impl Revisions {
     /// Returns the revisions of `repository`, read with these options.
     pub fn new(repository: Arc<Repository>, options: EnvironmentOptions, store: Arc<Store>) -> Revisions {
-        Revisions { repository, options, store, clones: Arc::default(), read: Arc::default() }
+        Revisions { repository, options, store, clones: Arc::default(), read_environments: Arc::default() }
     }
 
     /// Sets the clones of modules that a Puppetfile takes from git.
@@ -53,11 +53,11 @@ impl Revisions {
 
     /// Reads the configuration of a revision.
     pub fn environment(&self, id: RevisionId) -> Result<Environment, PipelineError> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = read.iter().position(|(known, _)| *known == id) {
-            return Ok(read.swap_remove(at).1);
+        let mut read_environments = self.read_environments.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = read_environments.iter().position(|(known, _)| *known == id) {
+            return Ok(read_environments.swap_remove(at).1);
         }
-        drop(read);
+        drop(read_environments);
         let environment = Environment::load(self.tree(id)?, self.options.clone(), self.store.clone())?;
         for layer in environment.layers() {
             let module = layer.module.as_deref().map(tracing::field::display);
@@ -72,18 +72,18 @@ impl Revisions {
     /// variables are read on demand.
     pub fn referenced_variables(&self, ids: &[RevisionId], workers: &Workers) -> ReferencedVariables {
         let mut mentioned = ReferencedVariables::default();
-        let mut read = Vec::new();
+        let mut read_environments = Vec::new();
         for id in ids {
             let Ok(environment) = self.environment(*id) else { continue };
             // The work tree may change, so it is not kept.
             if mentioned.add(&environment, workers).is_ok()
                 && *id != RevisionId::WorkTree
-                && read.len() < MAX_CACHED_REVISIONS
+                && read_environments.len() < MAX_CACHED_REVISIONS
             {
-                read.push((*id, environment));
+                read_environments.push((*id, environment));
             }
         }
-        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = read;
+        *self.read_environments.lock().unwrap_or_else(PoisonError::into_inner) = read_environments;
         mentioned
     }
 }

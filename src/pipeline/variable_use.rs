@@ -81,7 +81,7 @@ impl Pipeline {
         let mut reads: BTreeMap<String, Reads> = BTreeMap::new();
         for layer in revision.environment.layers() {
             for level in layer.config.iter().flat_map(|config| config.all_levels()) {
-                of_level(level, &mut |name, place| {
+                each_variable_of_level(level, &mut |name, place| {
                     let reads = entry(&mut reads, name);
                     reads.of_levels.insert(place.clone());
                     reads.readers = revision.fleet.all();
@@ -89,14 +89,14 @@ impl Pipeline {
             }
         }
         for (path, read) in revision.files_read(&|_, _| true) {
-            of_file(&path, &read, &mut |name, place| {
+            each_variable_of_file(&path, &read, &mut |name, place| {
                 let reads = entry(&mut reads, name);
                 reads.of_data.insert(place);
                 reads.readers.union_with(&read.nodes);
             });
         }
         for (path, read) in revision.files_of_functions()? {
-            of_file(&path, &read, &mut |name, place| {
+            each_variable_of_file(&path, &read, &mut |name, place| {
                 let reads = entry(&mut reads, name);
                 reads.of_functions.insert(place);
                 reads.readers_by_functions.union_with(&read.nodes);
@@ -107,7 +107,7 @@ impl Pipeline {
             readers.union_with(&reads.readers_by_functions);
             revision.fleet.values_of(&reads.written, &readers)
         };
-        let of = |(name, reads): (String, Reads)| VariableUse {
+        let variable_use = |(name, reads): (String, Reads)| VariableUse {
             name,
             decides_levels: !reads.of_levels.is_empty(),
             values: values(&reads),
@@ -116,7 +116,7 @@ impl Pipeline {
             readers: reads.readers,
             readers_by_functions: reads.readers_by_functions,
         };
-        Ok(reads.into_iter().map(of).collect())
+        Ok(reads.into_iter().map(variable_use).collect())
     }
 
     /// Returns the levels of all hierarchies of a revision, in order.
@@ -156,10 +156,10 @@ fn entry<'r>(reads: &'r mut BTreeMap<String, Reads>, name: &str) -> &'r mut Read
 }
 
 /// Calls `tell` for each variable that a file reads, with the place of each key that does.
-fn of_file(path: &Arc<str>, read: &ReadFile, tell: &mut dyn FnMut(&str, Place)) {
+fn each_variable_of_file(path: &Arc<str>, read: &ReadFile, tell: &mut dyn FnMut(&str, Place)) {
     for (key, value) in read.file.content().into_iter().flat_map(Hash::iter) {
         let place = || Place { path: path.clone(), line: read.file.line(&key.to_s()) };
-        texts(value, &mut |text| {
+        each_text(value, &mut |text| {
             for name in variables(text) {
                 tell(name, place());
             }
@@ -168,9 +168,9 @@ fn of_file(path: &Arc<str>, read: &ReadFile, tell: &mut dyn FnMut(&str, Place)) 
 }
 
 /// Calls `tell` for each variable that a level reads, with the place.
-fn of_level(level: &LevelConfig, tell: &mut dyn FnMut(&str, &Place)) {
+fn each_variable_of_level(level: &LevelConfig, tell: &mut dyn FnMut(&str, &Place)) {
     level.variables().for_each(|(name, place)| tell(name, place));
-    texts(&level.options, &mut |text| {
+    each_text(&level.options, &mut |text| {
         for name in variables(text) {
             tell(name, &level.place);
         }
@@ -178,13 +178,13 @@ fn of_level(level: &LevelConfig, tell: &mut dyn FnMut(&str, &Place)) {
 }
 
 /// Calls `tell` for each text in a value.
-fn texts(value: &Value, tell: &mut dyn FnMut(&str)) {
+fn each_text(value: &Value, tell: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => tell(text),
-        Value::Array(items) => items.iter().for_each(|item| texts(item, tell)),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, tell)),
         Value::Hash(hash) => hash.iter().for_each(|(key, value)| {
-            texts(key, tell);
-            texts(value, tell);
+            each_text(key, tell);
+            each_text(value, tell);
         }),
         _ => {}
     }

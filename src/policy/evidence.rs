@@ -79,18 +79,18 @@ impl Evidence<'_> {
     }
 
     fn exceeds(&self, limits: &Thresholds) -> bool {
-        let (report, at) = (self.report, &self.changes);
+        let (report, changes) = (self.report, &self.changes);
         limits.nodes.is_none_or(|limit| limit.is_less_than(self.node_set().len(), self.nodes))
             && limits.keys.is_none_or(|limit| limit.is_less_than(self.keys().len(), report.former_keys))
-            && limits.groups.is_none_or(|limit| groups(report, at) > limit)
+            && limits.groups.is_none_or(|limit| groups(report, changes) > limit)
     }
 
     fn keys(&self) -> Vec<Arc<str>> {
         self.keys_of(|_| true).into_iter().cloned().collect()
     }
 
-    fn keys_of(&self, is_meant: impl Fn(&TouchedChange) -> bool) -> BTreeSet<&Arc<str>> {
-        let changes = self.changes.iter().filter(|change| is_meant(change));
+    fn keys_of(&self, is_counted: impl Fn(&TouchedChange) -> bool) -> BTreeSet<&Arc<str>> {
+        let changes = self.changes.iter().filter(|change| is_counted(change));
         changes.map(|change| &self.report.changes[change.at].key).collect()
     }
 
@@ -108,7 +108,7 @@ impl Evidence<'_> {
     }
 
     /// Returns the numbers in words.
-    fn found(&self, keys: usize, nodes: &NodeSet) -> String {
+    fn numbers_in_words(&self, keys: usize, nodes: &NodeSet) -> String {
         let mut parts = Vec::new();
         if keys > 0 {
             parts.push(format!("{} on {}", count(keys, "key"), self.report.share_of(nodes.len())));
@@ -118,7 +118,7 @@ impl Evidence<'_> {
             parts.push(format!("{} not judged: secret, unknown or not text", count(unseen, "key")));
         }
         for of_kind in self.others.chunk_by(|a, b| a.kind == b.kind) {
-            parts.push(others(of_kind));
+            parts.push(others_in_words(of_kind));
         }
         parts.join("; ")
     }
@@ -131,7 +131,7 @@ impl Evidence<'_> {
             level: rule.level,
             message: rule.message.clone(),
             reviewers: rule.reviewers.clone(),
-            found: self.found(keys.len(), &nodes),
+            found: self.numbers_in_words(keys.len(), &nodes),
             keys,
             nodes,
             places: self.places(),
@@ -152,7 +152,7 @@ fn groups(report: &Report, changes: &[TouchedChange]) -> usize {
 }
 
 /// Returns words such as `2 changed lines, data/common.yaml:3`.
-fn others(of_kind: &[Other]) -> String {
+fn others_in_words(of_kind: &[Other]) -> String {
     let number: usize = of_kind.iter().map(|other| other.count).sum();
     let thing = match of_kind[0].kind {
         OtherKind::Unreadable => return of_kind[0].text.clone(),

@@ -18,24 +18,25 @@ use crate::value::{Hash, Rich, Segment, Value, ValuePath};
 
 /// Returns the evidence for a rule in a report.
 pub(super) fn select<'r>(rule: &Rule, report: &'r Report) -> Evidence<'r> {
-    let mut found = Evidence { report, nodes: report.nodes.total, changes: Vec::new(), others: Vec::new() };
+    let mut evidence = Evidence { report, nodes: report.nodes.total, changes: Vec::new(), others: Vec::new() };
     match &rule.subject {
         Subject::Changes(rule) => {
             let nodes = nodes(rule, report);
-            found.nodes = nodes.as_ref().map_or(report.nodes.total, NodeSet::len);
-            found.changes = changes(rule, report, nodes.as_ref());
-            found.others = errors(rule, report);
+            evidence.nodes = nodes.as_ref().map_or(report.nodes.total, NodeSet::len);
+            evidence.changes = changes(rule, report, nodes.as_ref());
+            evidence.others = errors(rule, report);
         }
-        Subject::Lines(rule) => found.others = lines(rule, report),
-        Subject::BlindSpots(rule) => found.others = blind_spots(rule, report),
+        Subject::Lines(rule) => evidence.others = lines(rule, report),
+        Subject::BlindSpots(rule) => evidence.others = blind_spots(rule, report),
     }
-    found
+    evidence
 }
 
 /// Returns the nodes that a rule names, or `None` for all.
 fn nodes(rule: &ChangeRule, report: &Report) -> Option<NodeSet> {
-    let named = || report.names.fleet.iter().filter(|(_, name)| any(&rule.nodes, name)).map(|(node, _)| node).collect();
-    (!rule.nodes.is_empty()).then(named)
+    let matching =
+        || report.names.fleet.iter().filter(|(_, name)| any(&rule.nodes, name)).map(|(node, _)| node).collect();
+    (!rule.nodes.is_empty()).then(matching)
 }
 
 fn changes(rule: &ChangeRule, report: &Report, nodes: Option<&NodeSet>) -> Vec<TouchedChange> {
@@ -50,10 +51,10 @@ fn changes(rule: &ChangeRule, report: &Report, nodes: Option<&NodeSet>) -> Vec<T
         let variants: Vec<Cow<'_, KeyChange>> =
             if rule.looks_at_values() { change.each_variant().collect() } else { vec![Cow::Borrowed(change)] };
         for variant in variants {
-            let on = nodes.map_or_else(|| variant.nodes.clone(), |nodes| variant.nodes.intersection(nodes));
+            let affected = nodes.map_or_else(|| variant.nodes.clone(), |nodes| variant.nodes.intersection(nodes));
             for (is_unseen, places) in places(rule, &names, &variant, report) {
-                if !on.is_empty() && !places.is_empty() {
-                    found.push(TouchedChange { at, nodes: on.clone(), places, is_unseen });
+                if !affected.is_empty() && !places.is_empty() {
+                    found.push(TouchedChange { at, nodes: affected.clone(), places, is_unseen });
                 }
             }
         }
@@ -105,10 +106,11 @@ fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange, report: &Rep
         let is_out = answers.contains(&Some(false)) || !is_of_kind();
         if is_out { None } else { Some(answers.contains(&None)) }
     };
-    let mut meant: Vec<(bool, &Touch<'_>)> = touches.iter().filter_map(|touch| Some((answer(touch)?, touch))).collect();
+    let mut matches: Vec<(bool, &Touch<'_>)> =
+        touches.iter().filter_map(|touch| Some((answer(touch)?, touch))).collect();
     // If differences match, the match of the whole value adds nothing.
-    if meant.iter().any(|(_, touch)| touch.leaf.is_some()) {
-        meant.retain(|(_, touch)| touch.leaf.is_some());
+    if matches.iter().any(|(_, touch)| touch.leaf.is_some()) {
+        matches.retain(|(_, touch)| touch.leaf.is_some());
     }
     let of_error = match change.outcome.after.as_deref() {
         Some(Outcome::Failed(error)) => error.place.as_ref(),
@@ -123,15 +125,15 @@ fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange, report: &Rep
     };
     let place = |touch: &Touch<'_>| (touch.path.clone().into_owned(), line(touch));
     [false, true].map(|unseen| {
-        let of_it = meant.iter().filter(|(is_unseen, _)| *is_unseen == unseen);
-        (unseen, of_it.map(|(_, touch)| place(touch)).collect())
+        let group = matches.iter().filter(|(is_unseen, _)| *is_unseen == unseen);
+        (unseen, group.map(|(_, touch)| place(touch)).collect())
     })
 }
 
 /// Returns the places that a change touches: the whole value and each difference; with `is_deep`, also everything
 /// inside them.
 fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
-    let (before, after) = (found(change.outcome.before.as_deref()), found(change.outcome.after.as_deref()));
+    let (before, after) = (found_value(change.outcome.before.as_deref()), found_value(change.outcome.after.as_deref()));
     let is_unknown = change.outcome.as_ref().map(|outcome| is_unknown(outcome.as_deref()));
     let root = Touch { path: Cow::Owned(ValuePath::default()), before, after, is_unknown, leaf: None };
     let mut all = Vec::with_capacity(change.leaves.len() + 1);
@@ -152,7 +154,7 @@ fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
     all
 }
 
-fn found(outcome: Option<&Outcome>) -> Option<&Value> {
+fn found_value(outcome: Option<&Outcome>) -> Option<&Value> {
     match outcome {
         Some(Outcome::Found(value)) => Some(value),
         _ => None,
@@ -270,7 +272,7 @@ fn lines(rule: &FileRule<LineKind>, report: &Report) -> Vec<Other> {
             LineKind::Reason(reason) => lines.effect.has_reason(*reason),
         })
     };
-    let meant = report.lines.iter().filter(|lines| is_of_kind(lines) && any(&rule.files, &lines.place.path));
+    let selected = report.lines.iter().filter(|lines| is_of_kind(lines) && any(&rule.files, &lines.place.path));
     let other = |lines: &ChangedLines| Other {
         kind: OtherKind::Line,
         count: lines.len(),
@@ -278,7 +280,7 @@ fn lines(rule: &FileRule<LineKind>, report: &Report) -> Vec<Other> {
         files: vec![lines.place.path.to_string()],
         place: (lines.side == Side::After).then(|| lines.place.clone()),
     };
-    meant.map(other).collect()
+    selected.map(other).collect()
 }
 
 fn blind_spots(rule: &FileRule<String>, report: &Report) -> Vec<Other> {

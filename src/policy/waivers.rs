@@ -15,9 +15,9 @@ pub(super) fn hits(rule: &Rule, waivers: &[&Waiver], mut evidence: Evidence<'_>,
     }
     let (valid, expired): (Vec<&Waiver>, Vec<&Waiver>) = waivers.iter().partition(|waiver| waiver.expires >= today);
     let mut hits = Vec::new();
-    take(&mut evidence, rule, &valid, false, &mut hits);
+    apply_waivers(&mut evidence, rule, &valid, false, &mut hits);
     if evidence.is_enough_for(rule) {
-        take(&mut evidence, rule, &expired, true, &mut hits);
+        apply_waivers(&mut evidence, rule, &expired, true, &mut hits);
         if !evidence.is_empty() {
             hits.push(evidence.hit(rule));
         }
@@ -25,11 +25,17 @@ pub(super) fn hits(rule: &Rule, waivers: &[&Waiver], mut evidence: Evidence<'_>,
     hits
 }
 
-fn take(evidence: &mut Evidence<'_>, rule: &Rule, waivers: &[&Waiver], has_expired: bool, hits: &mut Vec<PolicyHit>) {
+fn apply_waivers(
+    evidence: &mut Evidence<'_>,
+    rule: &Rule,
+    waivers: &[&Waiver],
+    has_expired: bool,
+    hits: &mut Vec<PolicyHit>,
+) {
     for waiver in waivers {
         let fleet = &evidence.report.names.fleet;
-        let named = || fleet.iter().filter(|(_, name)| any(&waiver.nodes, name)).map(|(node, _)| node).collect();
-        let nodes: Option<NodeSet> = (!waiver.nodes.is_empty()).then(named);
+        let matching = || fleet.iter().filter(|(_, name)| any(&waiver.nodes, name)).map(|(node, _)| node).collect();
+        let nodes: Option<NodeSet> = (!waiver.nodes.is_empty()).then(matching);
         let taken = evidence.take(waiver, nodes.as_ref());
         if !taken.is_empty() {
             let (reason, expires) = (waiver.reason.clone(), waiver.expires.to_string());
@@ -70,20 +76,20 @@ impl TouchedChange {
         if !waiver.files.is_empty() {
             return (None, vec![self]);
         }
-        let on = nodes.map_or_else(|| self.nodes.clone(), |nodes| self.nodes.intersection(nodes));
+        let covered_nodes = nodes.map_or_else(|| self.nodes.clone(), |nodes| self.nodes.intersection(nodes));
         let names = Names::of(&waiver.keys, key);
         let (covered, others): (Vec<_>, Vec<_>) = self.places.iter().cloned().partition(|(path, _)| names.have(path));
-        if on.is_empty() || covered.is_empty() {
+        if covered_nodes.is_empty() || covered.is_empty() {
             return (None, vec![self]);
         }
         let mut rest = Vec::new();
-        if on.len() < self.nodes.len() {
-            rest.push(TouchedChange { nodes: self.nodes.difference(&on), ..self.clone() });
+        if covered_nodes.len() < self.nodes.len() {
+            rest.push(TouchedChange { nodes: self.nodes.difference(&covered_nodes), ..self.clone() });
         }
         if !others.is_empty() {
-            rest.push(TouchedChange { nodes: on.clone(), places: others, ..self });
+            rest.push(TouchedChange { nodes: covered_nodes.clone(), places: others, ..self });
         }
-        (Some(TouchedChange { nodes: on, places: covered, ..self }), rest)
+        (Some(TouchedChange { nodes: covered_nodes, places: covered, ..self }), rest)
     }
 }
 

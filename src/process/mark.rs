@@ -20,7 +20,7 @@ pub(super) struct Mark(String);
 
 impl Mark {
     /// Puts a new mark on a command.
-    pub(super) fn on(command: &mut Command) -> Mark {
+    pub(super) fn put_on(command: &mut Command) -> Mark {
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mark = format!("{}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed), time.as_nanos());
         let former = std::env::var(VARIABLE).map(|former| former + " ").unwrap_or_default();
@@ -51,12 +51,12 @@ mod linux {
     use super::VARIABLE;
 
     /// The maximum number of looks for processes: each may have started others since the last look.
-    const MOST_LOOKS: usize = 1000;
+    const MAX_LOOKS: usize = 1000;
 
     pub(super) fn kill(mark: &str) {
         // Processes that need no further look.
         let mut known = HashSet::new();
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_LOOKS {
             let Ok(entries) = fs::read_dir("/proc") else { return };
             let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
             let mut new: Vec<i32> = ids.filter(|id| !known.contains(id)).collect();
@@ -83,8 +83,8 @@ mod linux {
     fn kill_with_group(id: i32, process: &OwnedFd) {
         let group = Pid::from_raw(id).and_then(|id| getpgid(Some(id)).ok());
         // Until the process is reaped, no other one gets its number.
-        let is_told = pidfd_send_signal(process, Signal::KILL).is_ok();
-        if let Some(group) = group.filter(|group| is_told && *group != getpgrp()) {
+        let is_signaled = pidfd_send_signal(process, Signal::KILL).is_ok();
+        if let Some(group) = group.filter(|group| is_signaled && *group != getpgrp()) {
             _ = kill_process_group(group, Signal::KILL);
         }
     }

@@ -26,14 +26,14 @@ pub fn since(
     if source == tip {
         return Ok(Vec::new());
     }
-    let here = event(branch, Some(source), tip, EventKind::Rewritten);
+    let rewritten = event(branch, Some(source), tip, EventKind::Rewritten);
     // Git may have collected the commits that a rewritten branch left behind.
     if repository.is_gone(source) {
-        return Ok(vec![here]);
+        return Ok(vec![rewritten]);
     }
     let events = chain(repository, branch, source, tip)?;
     // The branch was reset to an earlier commit.
-    Ok(if events.is_empty() { vec![here] } else { events })
+    Ok(if events.is_empty() { vec![rewritten] } else { events })
 }
 
 /// Returns the commits of the first-parent chain to `to` that are not ancestors of `from`.
