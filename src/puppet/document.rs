@@ -26,14 +26,14 @@ impl Marks {
     /// Returns the line of the part of `value` at `path`, or of the innermost part around it whose line is known.
     /// These must be the marks of `value`.
     pub fn line_of(&self, value: &Value, path: &[Segment]) -> Option<u32> {
-        let own = (self.line > 0).then_some(self.line);
-        let Some((segment, rest)) = path.split_first() else { return own };
+        let own_line = (self.line > 0).then_some(self.line);
+        let Some((segment, rest)) = path.split_first() else { return own_line };
         let (at, inner) = match (segment, value) {
             (Segment::Index(at), Value::Array(items)) => (*at, items.get(*at)?),
             (Segment::Key(key), Value::Hash(hash)) => (hash.index_of(key)?, hash.get_value(key)?),
-            _ => return own,
+            _ => return own_line,
         };
-        self.children.get(at).and_then(|marks| marks.line_of(inner, rest)).or(own)
+        self.children.get(at).and_then(|marks| marks.line_of(inner, rest)).or(own_line)
     }
 }
 

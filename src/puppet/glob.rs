@@ -99,7 +99,7 @@ pub fn glob_within(tree: &dyn FileTree, pattern: &str, left: &mut usize) -> Resu
 
 /// Returns the folders in `tree` that `pattern` matches.
 pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Found, GlobError> {
-    Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)
+    Walk { finds_folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)
 }
 
 /// Returns true if a path has characters that make it a pattern.
@@ -118,7 +118,7 @@ pub struct Found {
 
 struct Walk<'t> {
     tree: &'t dyn FileTree,
-    folders: bool,
+    finds_folders: bool,
     work: usize,
     limit: usize,
     has_too_many_braces: bool,
@@ -127,7 +127,7 @@ struct Walk<'t> {
 
 impl<'t> Walk<'t> {
     fn new(tree: &'t dyn FileTree, limit: usize) -> Walk<'t> {
-        Walk { tree, folders: false, work: 0, limit, has_too_many_braces: false, found: Found::default() }
+        Walk { tree, finds_folders: false, work: 0, limit, has_too_many_braces: false, found: Found::default() }
     }
 
     fn all(&mut self, pattern: &str) -> Result<Found, GlobError> {
@@ -158,12 +158,12 @@ impl<'t> Walk<'t> {
     fn below(&mut self, path: &str, patterns: &[String], is_first: bool) -> Result<(), GlobError> {
         for pattern in patterns {
             // A slash at the end asks for folders only, but the way to them may fail.
-            let kept = (!self.folders && pattern.ends_with('/')).then(|| std::mem::take(&mut self.found));
+            let found_before = (!self.finds_folders && pattern.ends_with('/')).then(|| std::mem::take(&mut self.found));
             match parse(pattern) {
                 Some(parts) => self.visit(path, &[&parts], is_first)?,
                 None => self.has_too_many_braces = true,
             }
-            self.found = kept.unwrap_or_else(|| std::mem::take(&mut self.found));
+            self.found = found_before.unwrap_or_else(|| std::mem::take(&mut self.found));
         }
         Ok(())
     }
@@ -192,15 +192,15 @@ impl<'t> Walk<'t> {
         }
         // Names in links are part of the work.
         let target = follow_counted(self.tree, path, &mut self.work)?;
-        let there = match &target {
+        let exists = match &target {
             Target::Folder(_) | Target::File(..) => true,
             // Such a link exists, and reading it fails. Whether the target of one that leaves the tree exists is
             // unknown.
             Target::Dangling(_) | Target::Loop(_) => is_link(self.tree, path, &mut self.work)?,
             Target::Absent | Target::Outside(_) => false,
         };
-        let done = patterns.iter().copied().any(is_end);
-        if done && there && matches!(target, Target::Folder(_)) == self.folders {
+        let matches_here = patterns.iter().copied().any(is_end);
+        if matches_here && exists && matches!(target, Target::Folder(_)) == self.finds_folders {
             self.found.paths.push(path.to_owned());
         }
         let is_listed = patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_))));
@@ -213,14 +213,14 @@ impl<'t> Walk<'t> {
         };
         if let Some(obstacle) = obstacle {
             return match is_listed {
-                true if done => Ok(()),
+                true if matches_here => Ok(()),
                 true => Err(GlobError::Ruby(format!("{obstacle} - {path}"))),
                 false => self.visit_plain(path, patterns, is_first),
             };
         }
         let folder = match target {
             Target::Folder(folder) => folder,
-            Target::Dangling(_) if there => return Ok(()),
+            Target::Dangling(_) if exists => return Ok(()),
             Target::Dangling(why) | Target::Outside(why) => {
                 self.found.outside.insert(why);
                 return Ok(());

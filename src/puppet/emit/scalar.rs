@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// The maximum length, in bytes, of a key on one line with its value.
-const SIMPLE_KEY: usize = 128;
+const MAX_SIMPLE_KEY: usize = 128;
 
 /// The style that a scalar is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl<'a> Scalar<'a> {
     /// Returns true if it can be a key on the line of its value.
     pub(super) fn is_simple_key(&self) -> bool {
         let tag = self.tag.map_or(0, str::len);
-        !self.text.contains(is_break) && self.text.len() + tag <= SIMPLE_KEY
+        !self.text.contains(is_break) && self.text.len() + tag <= MAX_SIMPLE_KEY
     }
 
     /// Returns the style of the scalar, as a simple key or elsewhere, and the tag to write before it.
@@ -110,12 +110,12 @@ fn has_indicators(text: &str) -> bool {
         return true;
     }
     while let Some(c) = rest.next() {
-        let blank_behind = rest.peek().is_none_or(|next| is_blank(*next));
+        let blank_follows = rest.peek().is_none_or(|next| is_blank(*next));
         let means_something = match (before, c) {
             (None, '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`') => {
                 true
             }
-            (None, '?' | '-') | (_, ':') => blank_behind,
+            (None, '?' | '-') | (_, ':') => blank_follows,
             (Some(before), '#') => is_blank(before),
             _ => false,
         };

@@ -35,9 +35,9 @@ fn starts_oddly(text: &str) -> bool {
         if is_word(rest) {
             return false;
         }
-        let behind = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
-        let free = &behind[..behind.find('"').unwrap_or(behind.len())];
-        free.len() == behind.len() || free.contains('\n')
+        let after_first = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
+        let before_quote = &after_first[..after_first.find('"').unwrap_or(after_first.len())];
+        before_quote.len() == after_first.len() || before_quote.contains('\n')
     })
 }
 

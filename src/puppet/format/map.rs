@@ -36,11 +36,11 @@ impl Formats {
 
     /// Returns the formats inside of containers.
     pub(super) fn contained() -> Formats {
-        Formats::one(Type::Any, Format::of('p'))
+        Formats::single(Type::Any, Format::of('p'))
     }
 
     /// Returns one format.
-    pub(super) fn one(kind: Type, format: Format) -> Formats {
+    pub(super) fn single(kind: Type, format: Format) -> Formats {
         Formats(vec![(kind, format)])
     }
 
@@ -65,7 +65,7 @@ impl Formats {
     }
 
     fn get(&self, kind: &Type) -> Option<&Format> {
-        self.0.iter().find(|(own, _)| own == kind).map(|(_, format)| format)
+        self.0.iter().find(|(known, _)| known == kind).map(|(_, format)| format)
     }
 
     /// Returns these formats merged with `higher`, which win.
@@ -79,11 +79,11 @@ impl Formats {
             }
         }
         let format = |kind: &Type| match (lower.get(kind), higher.get(kind)) {
-            (Some(low), Some(high)) => Some(both(low, high)),
+            (Some(low), Some(high)) => Some(merged_format(low, high)),
             (low, high) => low.or(high).cloned(),
         };
-        let all = kinds.into_iter().filter_map(|kind| format(&kind).map(|format| (kind, format))).collect();
-        Formats(sorted(all))
+        let formats = kinds.into_iter().filter_map(|kind| format(&kind).map(|format| (kind, format))).collect();
+        Formats(sorted(formats))
     }
 }
 
@@ -97,7 +97,7 @@ fn container(hash: &Hash) -> Result<Format, Error> {
     Ok(Format { separator: text("separator"), separator2: text("separator2"), contained, ..format })
 }
 
-fn both(low: &Format, high: &Format) -> Format {
+fn merged_format(low: &Format, high: &Format) -> Format {
     let contained = match (&low.contained, &high.contained) {
         (Some(low), Some(high)) => Some(low.merged(high)),
         (low, high) => low.as_ref().or(high.as_ref()).cloned(),

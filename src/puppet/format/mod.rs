@@ -107,8 +107,8 @@ impl Format {
 
     fn delimiters(&self, usual: [&'static str; 2]) -> [&'static str; 2] {
         let pairs = [("[", ["[", "]"]), ("{", ["{", "}"]), ("(", ["(", ")"]), ("<", ["<", ">"]), ("|", ["|", "|"])];
-        let given = pairs.into_iter().find(|(flag, _)| self.flags.contains(flag));
-        given.map_or(if self.has(' ') { ["", ""] } else { usual }, |(_, pair)| pair)
+        let pair = pairs.into_iter().find(|(flag, _)| self.flags.contains(flag));
+        pair.map_or(if self.has(' ') { ["", ""] } else { usual }, |(_, pair)| pair)
     }
 }
 
@@ -144,7 +144,7 @@ pub fn convert(value: &Value, formats: Option<&Value>, ruby: Ruby) -> Result<Vec
         Some(Value::String(format)) => {
             let wide = [Type::array(Type::Any, None), Type::hash(Type::Any, Type::Any, None)];
             let key = wide.into_iter().find(|wide| assignable(wide, &kind)).unwrap_or_else(|| kind.clone());
-            defaults.merged(&Formats::one(key, Format::parse(format)?))
+            defaults.merged(&Formats::single(key, Format::parse(format)?))
         }
         Some(Value::Bytes(_)) => return Err(Error::unknown("a format that is not UTF-8")),
         Some(Value::Hash(hash)) => defaults.merged(&Formats::of_hash(hash)?),

@@ -7,7 +7,7 @@ use crate::value::{jruby_digits, next_digits};
 
 /// The digits that are kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kept {
+pub(super) enum Precision {
     /// This many digits after the point.
     Places(usize),
     /// This many digits in all.
@@ -21,35 +21,35 @@ pub(super) type Digits = (String, i32);
 
 /// Rounds a float that is not negative. There may be fewer digits than are kept; the others are zeros. Zeros at the
 /// end that a general text shows are included.
-pub(super) fn rounded(f: f64, kept: Kept, ruby: Ruby) -> Result<Digits, Error> {
+pub(super) fn rounded(f: f64, precision: Precision, ruby: Ruby) -> Result<Digits, Error> {
     if f == 0.0 {
         return Ok(("0".into(), 0));
     }
     if ruby.is_jruby() {
-        return on_jruby(f, kept);
+        return on_jruby(f, precision);
     }
-    let near = nearest(f, kept);
-    Ok(half_by_ruby(f, kept, &near).unwrap_or(near))
+    let near = nearest(f, precision);
+    Ok(half_by_ruby(f, precision, &near).unwrap_or(near))
 }
 
 fn without_zeros(digits: &str) -> &str {
     digits.trim_end_matches('0')
 }
 
-/// Returns true if a general text of `kept` digits has an exponent.
-pub(super) fn has_exponent(exponent: i32, kept: usize) -> bool {
-    exponent < -4 || usize::try_from(exponent).is_ok_and(|exponent| exponent >= kept)
+/// Returns true if a general text of `count` digits has an exponent.
+pub(super) fn has_exponent(exponent: i32, count: usize) -> bool {
+    exponent < -4 || usize::try_from(exponent).is_ok_and(|exponent| exponent >= count)
 }
 
-fn nearest(f: f64, kept: Kept) -> Digits {
-    let text = match kept {
-        Kept::Places(places) => {
+fn nearest(f: f64, precision: Precision) -> Digits {
+    let text = match precision {
+        Precision::Places(places) => {
             let text = format!("{f:.places$}").replace('.', "");
             let digits = text.trim_start_matches('0');
             let exponent = int(digits.len()) - int(places) - 1;
             return if digits.is_empty() { ("0".into(), 0) } else { (without_zeros(digits).to_owned(), exponent) };
         }
-        Kept::Digits(count) | Kept::General(count) => format!("{f:.*e}", count.saturating_sub(1)),
+        Precision::Digits(count) | Precision::General(count) => format!("{f:.*e}", count.saturating_sub(1)),
     };
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     (without_zeros(&mantissa.replace('.', "")).to_owned(), exponent.parse().unwrap_or_default())
@@ -59,14 +59,14 @@ fn nearest(f: f64, kept: Kept) -> Digits {
 ///
 /// For few digits Ruby computes with floats, and so takes a float near the midpoint for the midpoint: 2.675, which as
 /// a float is less, becomes 2.68. Otherwise the result is the nearest.
-fn half_by_ruby(f: f64, kept: Kept, near: &Digits) -> Option<Digits> {
-    const MOST: i32 = 14;
+fn half_by_ruby(f: f64, precision: Precision, near: &Digits) -> Option<Digits> {
+    const MAX_DIGITS: i32 = 14;
     let (mut k, is_sure) = power(f)?;
-    let (mut count, is_places) = match kept {
-        Kept::Places(places) => (int(places) + k + 1, true),
-        Kept::Digits(count) | Kept::General(count) => (int(count).max(1), false),
+    let (mut count, is_places) = match precision {
+        Precision::Places(places) => (int(places) + k + 1, true),
+        Precision::Digits(count) | Precision::General(count) => (int(count).max(1), false),
     };
-    if !(1..=MOST).contains(&count) {
+    if !(1..=MAX_DIGITS).contains(&count) {
         return None;
     }
     let (mut rest, mut steps) = scaled(f, k)?;
@@ -98,7 +98,7 @@ fn half_by_ruby(f: f64, kept: Kept, near: &Digits) -> Option<Digits> {
         let (digits, carry) = next_digits(&digits);
         return Some((without_zeros(&digits).to_owned(), k + carry));
     }
-    let is_small_integer = f.fract() == 0.0 && k <= MOST;
+    let is_small_integer = f.fract() == 0.0 && k <= MAX_DIGITS;
     (!is_small_integer && without_zeros(&digits) != near.0).then_some((digits, k))
 }
 
@@ -154,29 +154,29 @@ fn scaled(mut f: f64, k: i32) -> Option<(f64, i32)> {
 
 /// Rounds Java's digits as JRuby does: a five with nothing after it to the even side, or down if decimals of an `%e`
 /// or `%g` remain.
-fn on_jruby(f: f64, kept: Kept) -> Result<Digits, Error> {
+fn on_jruby(f: f64, precision: Precision) -> Result<Digits, Error> {
     let (digits, exponent) = jruby_digits(f);
-    let count = match kept {
-        Kept::Places(places) => int(places) + exponent + 1,
-        Kept::Digits(count) | Kept::General(count) => int(count).max(1),
+    let count = match precision {
+        Precision::Places(places) => int(places) + exponent + 1,
+        Precision::Digits(count) | Precision::General(count) => int(count).max(1),
     };
     let Ok(count) = usize::try_from(count) else { return Ok(("0".into(), 0)) };
     let Some((left, rest)) = digits.split_at_checked(count).filter(|(_, rest)| !rest.is_empty()) else {
         return Ok((digits, exponent));
     };
     let is_even = left.ends_with(['0', '2', '4', '6', '8']);
-    let has_decimals = match kept {
-        Kept::Places(_) => false,
-        Kept::Digits(count) => count > 1,
-        Kept::General(count) if has_exponent(exponent, count) => count > 1,
-        Kept::General(count) => int(count) > exponent + 1,
+    let has_decimals = match precision {
+        Precision::Places(_) => false,
+        Precision::Digits(count) => count > 1,
+        Precision::General(count) if has_exponent(exponent, count) => count > 1,
+        Precision::General(count) => int(count) > exponent + 1,
     };
     let is_up = rest > "5" || rest == "5" && !has_decimals && !is_even;
     let (left, carry) = if is_up { next_digits(left) } else { (left.to_owned(), 0) };
-    if carry > 0 && !matches!(kept, Kept::Places(_)) {
+    if carry > 0 && !matches!(precision, Precision::Places(_)) {
         return Err(Error::unknown("a text that JRuby gets wrong, of a float that is rounded to a power of ten"));
     }
-    let is_cut = matches!(kept, Kept::General(count) if has_exponent(exponent, count));
+    let is_cut = matches!(precision, Precision::General(count) if has_exponent(exponent, count));
     let left = if is_cut { without_zeros(&left).to_owned() } else { left };
     Ok(if left.is_empty() { ("0".into(), 0) } else { (left, exponent + carry) })
 }

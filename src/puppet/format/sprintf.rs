@@ -4,7 +4,7 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::rounding::{Digits, Kept, has_exponent, int, rounded};
+use super::rounding::{Digits, Precision, has_exponent, int, rounded};
 use super::{Format, Formatted};
 use crate::puppet::{Error, Ruby};
 use crate::value::Value;
@@ -67,10 +67,10 @@ pub(super) fn integer(format: &Format, n: &BigInt) -> Formatted {
     };
     let precision = format.precision.map(|p| p.saturating_sub(if dots { 2 } else { 0 }));
     let prefix = prefix(format, &mut digits, dots, precision);
-    let taken = sign.len() + prefix.len() + if dots { 2 } else { 0 };
-    let room = format.width.unwrap_or(0).saturating_sub(taken);
+    let prefix_width = sign.len() + prefix.len() + if dots { 2 } else { 0 };
+    let room = format.width.unwrap_or(0).saturating_sub(prefix_width);
     let zeros = format.has('0') && !format.left && precision.is_none();
-    let least = if zeros { room } else { precision.unwrap_or(0) };
+    let min_digits = if zeros { room } else { precision.unwrap_or(0) };
     if precision == Some(0) && prefix.is_empty() && digits == "0" {
         digits.clear();
     }
@@ -81,7 +81,7 @@ pub(super) fn integer(format: &Format, n: &BigInt) -> Formatted {
         (true, ..) => "f",
         _ => "0",
     };
-    let filled = fill.repeat(least.saturating_sub(digits.len())) + &digits;
+    let filled = fill.repeat(min_digits.saturating_sub(digits.len())) + &digits;
     let all = format!("{sign}{prefix}{}{filled}", if dots { ".." } else { "" });
     Ok(padded(all, format.width.unwrap_or(0), format.left))
 }
@@ -139,8 +139,8 @@ pub(super) fn float(format: &Format, f: f64, ruby: Ruby) -> Formatted {
     }
     let precision = format.precision.unwrap_or(6);
     let mut digits = match letter {
-        'f' => fixed(&rounded(f.abs(), Kept::Places(precision), ruby)?, precision, format.alternative),
-        'e' => exponential(&rounded(f.abs(), Kept::Digits(precision + 1), ruby)?, precision, format.alternative),
+        'f' => fixed(&rounded(f.abs(), Precision::Places(precision), ruby)?, precision, format.alternative),
+        'e' => exponential(&rounded(f.abs(), Precision::Digits(precision + 1), ruby)?, precision, format.alternative),
         'g' => general(f.abs(), format, ruby)?,
         _ => hexadecimal(f.abs(), format, ruby),
     };
@@ -176,7 +176,7 @@ fn exponential((digits, exponent): &Digits, places: usize, point: bool) -> Strin
 
 fn general(f: f64, format: &Format, ruby: Ruby) -> Formatted {
     let count = format.precision.unwrap_or(6).max(1);
-    let digits = rounded(f, Kept::General(count), ruby)?;
+    let digits = rounded(f, Precision::General(count), ruby)?;
     if ruby.is_jruby() && format.alternative {
         return Err(Error::unknown(format!("the format '%#{}' of a float on JRuby", format.letter)));
     }

@@ -20,15 +20,15 @@ You might be able to move the += outside of the list and then refer to it from i
 pub(super) struct Builder<'a> {
     budget: &'a Budget,
     /// The line according to the gem's count.
-    counted: u32,
+    counted_line: u32,
     line: u32,
     path: Vec<Path>,
-    lists: usize,
+    list_depth: usize,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(budget: &'a Budget) -> Builder<'a> {
-        Builder { budget, counted: 1, line: 1, path: Vec::new(), lists: 0 }
+        Builder { budget, counted_line: 1, line: 1, path: Vec::new(), list_depth: 0 }
     }
 
     /// Returns the line of the value that was built last.
@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the root object.
     pub(super) fn document(&mut self, document: &Document) -> Result<NodeRef> {
-        self.counted += document.newlines;
+        self.counted_line += document.newlines;
         let root = self.value(&document.root)?;
         if root.is_object() {
             return Ok(root);
@@ -47,7 +47,7 @@ impl<'a> Builder<'a> {
     }
 
     fn origin(&self) -> Origin {
-        Origin::line(self.counted)
+        Origin::line(self.counted_line)
     }
 
     fn error(&self, text: &str) -> Refusal {
@@ -86,7 +86,7 @@ impl<'a> Builder<'a> {
         let mut entries = Entries::default();
         let origin = self.origin();
         for member in members {
-            self.counted += member.newlines;
+            self.counted_line += member.newlines;
             match &member.kind {
                 MemberKind::Include(include) => self.include(include)?,
                 MemberKind::Field { line, path, adds, value } => {
@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        self.counted += trailing;
+        self.counted_line += trailing;
         Ok(Node::new(Object::of(entries, false), origin, line))
     }
 
@@ -118,12 +118,12 @@ impl<'a> Builder<'a> {
         if !adds {
             return self.value(tree);
         }
-        if self.lists > 0 {
+        if self.list_depth > 0 {
             return Err(self.error(ADDS_IN_LIST));
         }
-        self.lists += 1;
+        self.list_depth += 1;
         let value = self.value(tree);
-        self.lists -= 1;
+        self.list_depth -= 1;
         self.added(value?)
     }
 
@@ -138,14 +138,14 @@ impl<'a> Builder<'a> {
 
     fn list(&mut self, line: u32, items: &[Item], trailing: u32) -> Result<NodeRef> {
         let origin = self.origin();
-        self.lists += 1;
+        self.list_depth += 1;
         let mut values = Vec::new();
         for item in items {
-            self.counted += item.newlines;
+            self.counted_line += item.newlines;
             values.push(self.value(&item.value)?);
         }
-        self.counted += trailing;
-        self.lists -= 1;
+        self.counted_line += trailing;
+        self.list_depth -= 1;
         Ok(Node::new(List::of(values), origin, line))
     }
 

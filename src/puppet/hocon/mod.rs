@@ -43,10 +43,10 @@ const STEP_LIMIT: usize = 10_000_000;
 const TEXT_LIMIT: usize = 64 << 20;
 
 /// The number of bytes that each copy of a value counts for.
-const COPY: usize = 160;
+const COPY_SIZE: usize = 160;
 
 /// The stack that must be left, and the size of the piece that is added if there is less.
-const STACK: usize = 2 << 20;
+const MIN_STACK: usize = 2 << 20;
 const MORE_STACK: usize = 16 << 20;
 
 /// The reason why there is no value.
@@ -186,7 +186,7 @@ impl Budget {
         self.spend(1)?;
         match self.values.get().checked_sub(1) {
             Some(left) => self.values.set(left),
-            None => self.write(COPY)?,
+            None => self.write(COPY_SIZE)?,
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Budget {
 
 /// Reads a HOCON document.
 pub fn parse(content: &[u8]) -> Parsed {
-    stacker::maybe_grow(STACK, MORE_STACK, || {
+    stacker::maybe_grow(MIN_STACK, MORE_STACK, || {
         let budget = Budget::default();
         let mut parser = syntax::Parser::new(content);
         let tree = match parser.document() {

@@ -184,9 +184,10 @@ impl Node {
         let mut entries = Entries::default();
         let mut changed = false;
         for (key, first) in &above.entries {
-            let kept = under.entries.get(key).map_or_else(|| Ok(first.clone()), |second| first.over(second, budget))?;
-            changed |= !first.equals(&kept, budget)?;
-            entries.insert(key.clone(), kept);
+            let merged =
+                under.entries.get(key).map_or_else(|| Ok(first.clone()), |second| first.over(second, budget))?;
+            changed |= !first.equals(&merged, budget)?;
+            entries.insert(key.clone(), merged);
         }
         for (key, second) in &under.entries {
             if !above.entries.contains_key(key) {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::node::{Kind, List, Node, NodeRef, Object, Reference};
 use super::path::Path;
 use super::source::{Source, find};
-use super::{Budget, MORE_STACK, Refusal, Result, STACK, join};
+use super::{Budget, MIN_STACK, MORE_STACK, Refusal, Result, join};
 
 /// The maximum depth of values that substitutions may lead to. The gem's stack ends before that.
 const MAX_DEPTH: usize = 5000;
@@ -20,14 +20,14 @@ pub(super) struct Resolver<'a> {
     /// The values that are being resolved, the innermost last.
     trace: Vec<NodeRef>,
     /// The substitutions among them.
-    open: Vec<NodeRef>,
+    open_references: Vec<NodeRef>,
     /// The line of the substitution that was followed last.
     line: u32,
 }
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(budget: &'a Budget) -> Resolver<'a> {
-        Resolver { budget, trace: Vec::new(), open: Vec::new(), line: 1 }
+        Resolver { budget, trace: Vec::new(), open_references: Vec::new(), line: 1 }
     }
 
     /// Returns the line of the substitution that was followed last.
@@ -49,7 +49,7 @@ impl<'a> Resolver<'a> {
             return Err(Refusal::Limit(format!("substitutions lead more than {MAX_DEPTH} values deep")));
         }
         self.trace.push(node.clone());
-        let resolved = stacker::maybe_grow(STACK, MORE_STACK, || self.dispatch(node, only, source));
+        let resolved = stacker::maybe_grow(MIN_STACK, MORE_STACK, || self.dispatch(node, only, source));
         self.trace.pop();
         let resolved = resolved?;
         if only.is_none() && resolved.as_ref().is_some_and(|node| !node.is_resolved()) {
@@ -60,9 +60,9 @@ impl<'a> Resolver<'a> {
 
     fn dispatch(&mut self, node: &NodeRef, only: Option<&Path>, source: &Source) -> Result<Option<NodeRef>> {
         match &node.kind {
-            Kind::Reference(_) if self.open.iter().any(|open| Rc::ptr_eq(open, node)) => {
+            Kind::Reference(_) if self.open_references.iter().any(|open| Rc::ptr_eq(open, node)) => {
                 self.budget.spend(self.trace.len())?;
-                Err(Refusal::Cycle(self.way()))
+                Err(Refusal::Cycle(self.trace_text()))
             }
             Kind::Reference(reference) => self.reference(node, reference, only, source),
             Kind::Concat(pieces) => self.concat(pieces, source),
@@ -84,7 +84,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the substitutions that lead here.
-    fn way(&self) -> String {
+    fn trace_text(&self) -> String {
         let text = |node: &NodeRef| match &node.kind {
             Kind::Reference(reference) => Some(reference.render()),
             _ => None,
@@ -100,19 +100,19 @@ impl<'a> Resolver<'a> {
         source: &Source,
     ) -> Result<Option<NodeRef>> {
         // Each substitution is compared with those that are open.
-        self.budget.spend(self.open.len())?;
-        self.open.push(node.clone());
+        self.budget.spend(self.open_references.len())?;
+        self.open_references.push(node.clone());
         let found = self.follow(reference, only, source);
-        self.open.pop();
+        self.open_references.pop();
         let unresolved = |detail: String| {
             let text = format!("Could not resolve substitution to a value: {detail}");
             Refusal::config(Some(node.origin), &text)
         };
         let found = match found {
             Err(Refusal::Cycle(_)) if reference.optional => None,
-            Err(Refusal::Cycle(way)) => {
+            Err(Refusal::Cycle(cycle)) => {
                 self.line = node.line;
-                let detail = format!("{} was part of a cycle of substitutions involving {way}", reference.render());
+                let detail = format!("{} was part of a cycle of substitutions involving {cycle}", reference.render());
                 return Err(unresolved(detail));
             }
             other => other?,

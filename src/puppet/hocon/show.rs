@@ -8,8 +8,8 @@ use super::node::{Kind, NodeRef};
 use super::quoted;
 
 /// The maximum number of levels of a value, and of bytes, that a message shows.
-const DEPTH: usize = 20;
-const LENGTH: usize = 4000;
+const MAX_SHOWN_DEPTH: usize = 20;
+const MAX_SHOWN_LENGTH: usize = 4000;
 
 /// Returns a value and the name of its class.
 pub(super) fn node(node: &NodeRef) -> String {
@@ -34,7 +34,7 @@ pub(super) fn node(node: &NodeRef) -> String {
 }
 
 fn render(node: &NodeRef, depth: usize, text: &mut String) {
-    if depth > DEPTH || text.len() > LENGTH {
+    if depth > MAX_SHOWN_DEPTH || text.len() > MAX_SHOWN_LENGTH {
         text.push_str("...");
         return;
     }

@@ -80,14 +80,14 @@ pub(super) struct Document {
 pub(super) struct Parser<'a> {
     tokens: Tokenizer<'a>,
     /// Tokens that were put back; the last one is read first.
-    back: Vec<Token>,
+    put_back: Vec<Token>,
     line: u32,
     depth: usize,
 }
 
 impl<'a> Parser<'a> {
     pub(super) fn new(content: &'a [u8]) -> Parser<'a> {
-        Parser { tokens: Tokenizer::new(content), back: Vec::new(), line: 1, depth: 0 }
+        Parser { tokens: Tokenizer::new(content), put_back: Vec::new(), line: 1, depth: 0 }
     }
 
     /// Returns the line of what was read last.
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
         let root = if matches!(token.kind, Kind::OpenCurly | Kind::OpenSquare) {
             self.value(token)?
         } else {
-            self.back.push(token);
+            self.put_back.push(token);
             self.object(1, false)?
         };
         let token = self.next_solid(&mut 0)?;
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
     }
 
     fn next(&mut self) -> Result<Token> {
-        self.back.pop().map_or_else(|| self.tokens.next(), Ok)
+        self.put_back.pop().map_or_else(|| self.tokens.next(), Ok)
     }
 
     /// Returns the next token other than spaces, comments and line ends, and counts the line ends.
@@ -155,12 +155,12 @@ impl<'a> Parser<'a> {
 
     /// Skips the separators of fields and items. Returns true if there was a comma or a line end.
     fn separator(&mut self, newlines: &mut u32) -> Result<bool> {
-        let mut seen = false;
+        let mut has_separator = false;
         loop {
             let token = self.next()?;
             match token.kind {
                 Kind::Newline => {
-                    seen = true;
+                    has_separator = true;
                     *newlines += 1;
                     self.line += 1;
                 }
@@ -168,8 +168,8 @@ impl<'a> Parser<'a> {
                 Kind::Comment(_) => {}
                 _ if token.is_blank() => {}
                 _ => {
-                    self.back.push(token);
-                    return Ok(seen);
+                    self.put_back.push(token);
+                    return Ok(has_separator);
                 }
             }
         }
@@ -210,8 +210,8 @@ impl<'a> Parser<'a> {
             }
             token = self.next()?;
         }
-        self.back.push(token);
-        self.back.extend(blank);
+        self.put_back.push(token);
+        self.put_back.extend(blank);
         Ok(if values.len() < 2 { values.pop() } else { Some(Tree::Concat(values)) })
     }
 
@@ -226,7 +226,7 @@ impl<'a> Parser<'a> {
                     return Err(self.unexpected(&token, "unbalanced close brace '}' with no open brace"));
                 }
                 Kind::End if !braces => {
-                    self.back.push(token);
+                    self.put_back.push(token);
                     break;
                 }
                 _ => {}
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
             Kind::CloseCurly if braces => Ok(true),
             Kind::CloseCurly => Err(self.unexpected(&token, "unbalanced close brace '}' with no open brace")),
             Kind::End if !braces => {
-                self.back.push(token);
+                self.put_back.push(token);
                 Ok(true)
             }
             _ => {
@@ -293,7 +293,7 @@ impl<'a> Parser<'a> {
         if expression.is_empty() {
             return Err(self.error(&format!("expecting a close brace or a field name here, got {}", token.show())));
         }
-        self.back.push(token);
+        self.put_back.push(token);
         let written: Vec<u8> = expression.iter().flat_map(Token::written).copied().collect();
         Ok((Path::parse(&expression, None)?, String::from_utf8_lossy(&written).into_owned()))
     }
@@ -358,7 +358,7 @@ impl<'a> Parser<'a> {
                 let text = "List should have had new element after a comma, instead had token: ";
                 return Err(self.list_error(text, "the comma or ", &token));
             }
-            self.back.push(token);
+            self.put_back.push(token);
         }
     }
 

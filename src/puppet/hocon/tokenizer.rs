@@ -48,16 +48,16 @@ fn problem(what: &str, message: &str) -> Stop {
 #[derive(Default)]
 struct Spaces {
     text: Vec<u8>,
-    behind_simple: bool,
+    follows_simple: bool,
 }
 
 impl Spaces {
     /// Returns the spaces in front of `token`.
     fn before(&mut self, token: &Token, line: u32) -> Option<Token> {
-        let wanted = token.is_simple() && self.behind_simple;
-        self.behind_simple = token.is_simple();
+        let is_text = token.is_simple() && self.follows_simple;
+        self.follows_simple = token.is_simple();
         let text: Name = std::mem::take(&mut self.text).into();
-        let kind = if wanted { Kind::Unquoted(text.clone()) } else { Kind::Blank(text.clone()) };
+        let kind = if is_text { Kind::Unquoted(text.clone()) } else { Kind::Blank(text.clone()) };
         (!text.is_empty()).then_some(Token { kind, line, origin: Some(line) })
     }
 }
@@ -193,12 +193,12 @@ impl<'a> Tokenizer<'a> {
         if self.char() == Some(Char::Text('=')) {
             return Ok(Kind::PlusEquals);
         }
-        let what = self.what(start);
+        let what = self.shown_char(start);
         Err(problem(&what, &format!("'+' not followed by =, '{what}' not allowed after '+'")))
     }
 
     /// Returns the character at `start`, as the gem shows it.
-    fn what(&self, start: usize) -> String {
+    fn shown_char(&self, start: usize) -> String {
         if start >= self.bytes.len() { "-1".into() } else { self.shown(start) }
     }
 
@@ -340,7 +340,7 @@ impl<'a> Tokenizer<'a> {
     fn substitution(&mut self) -> Pulled {
         let start = self.at;
         if self.char() != Some(Char::Text('{')) {
-            let what = self.what(start);
+            let what = self.shown_char(start);
             return Err(problem(&what, &format!("'$' not followed by {{, '{what}' not allowed after '$'")));
         }
         let optional = self.is_next(b"?");

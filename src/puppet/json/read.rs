@@ -20,7 +20,7 @@ type Found = Option<(Value, Vec<Marks>, usize)>;
 
 /// Reads a JSON document.
 pub fn parse(content: &[u8]) -> Parsed {
-    let mut reader = Reader { bytes: content, counted: 0, line: 1 };
+    let mut reader = Reader { bytes: content, counted_to: 0, line: 1 };
     match reader.document() {
         Ok((value, marks)) => Parsed { value, marks, ..Parsed::default() },
         Err(fault) => Parsed::refused(fault),
@@ -30,7 +30,7 @@ pub fn parse(content: &[u8]) -> Parsed {
 struct Reader<'a> {
     bytes: &'a [u8],
     /// The place up to which lines were counted, and the line there.
-    counted: usize,
+    counted_to: usize,
     line: u32,
 }
 
@@ -55,9 +55,9 @@ impl Reader<'_> {
 
     /// Returns the line of a place. Places must be asked for in ascending order.
     fn line_of(&mut self, at: usize) -> u32 {
-        let passed = self.bytes.get(self.counted..).unwrap_or_default();
-        self.line = self.line.saturating_add(line_at(passed, at.saturating_sub(self.counted)) - 1);
-        self.counted = self.counted.max(at);
+        let passed = self.bytes.get(self.counted_to..).unwrap_or_default();
+        self.line = self.line.saturating_add(line_at(passed, at.saturating_sub(self.counted_to)) - 1);
+        self.counted_to = self.counted_to.max(at);
         self.line
     }
 

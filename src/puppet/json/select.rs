@@ -72,16 +72,16 @@ impl<'de> Visitor<'de> for PartlyWanted<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let inner = self.inside(&Selection::Whole)?;
-        let mut found = Vec::new();
+        let mut values = Vec::new();
         if matches!(self.selection, Selection::Entries(entries) if entries.is_empty()) {
             // Only the existence of the array is wanted.
-            while items.next_element_seed(Passed(self.depth + 1))?.is_some() {}
-            return Ok(Value::array(found));
+            while items.next_element_seed(Skipped(self.depth + 1))?.is_some() {}
+            return Ok(Value::array(values));
         }
         while let Some(item) = items.next_element_seed(inner)? {
-            found.push(item);
+            values.push(item);
         }
-        Ok(Value::array(found))
+        Ok(Value::array(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for PartlyWanted<'_> {
                 let value = entries.next_value_seed(self.inside(selection)?)?;
                 picked.add(&*key, value);
             } else {
-                entries.next_value_seed(Passed(self.depth + 1))?;
+                entries.next_value_seed(Skipped(self.depth + 1))?;
                 picked.leave_out(&key);
             }
         }
@@ -101,9 +101,9 @@ impl<'de> Visitor<'de> for PartlyWanted<'_> {
 
 /// A skipped value at this depth. Anything that the exact reader may refuse is left to it.
 #[derive(Clone, Copy)]
-struct Passed(usize);
+struct Skipped(usize);
 
-impl<'de> DeserializeSeed<'de> for Passed {
+impl<'de> DeserializeSeed<'de> for Skipped {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -111,7 +111,7 @@ impl<'de> DeserializeSeed<'de> for Passed {
     }
 }
 
-impl<'de> Visitor<'de> for Passed {
+impl<'de> Visitor<'de> for Skipped {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,9 +158,9 @@ impl<'de> Visitor<'de> for Passed {
     }
 }
 
-impl Passed {
-    fn inside<E: Error>(self) -> Result<Passed, E> {
-        if self.0 >= MAX_NESTING { Err(E::custom("too deep")) } else { Ok(Passed(self.0 + 1)) }
+impl Skipped {
+    fn inside<E: Error>(self) -> Result<Skipped, E> {
+        if self.0 >= MAX_NESTING { Err(E::custom("too deep")) } else { Ok(Skipped(self.0 + 1)) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::value::Value;
 
 /// The strategies that are tried if one is not known.
-const ANY: [&str; 4] = ["first", "deep", "hash", "unique"];
+const ALL_STRATEGIES: [&str; 4] = ["first", "deep", "hash", "unique"];
 
 /// A lookup.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +84,7 @@ impl KeyText {
 impl CallMerge {
     /// Returns a completely unknown strategy.
     pub(super) fn any() -> CallMerge {
-        CallMerge::Perhaps(ANY.map(Value::from).to_vec())
+        CallMerge::Perhaps(ALL_STRATEGIES.map(Value::from).to_vec())
     }
 
     /// Returns the strategies that this may be.

@@ -19,7 +19,7 @@ use crate::value::Value;
 const MAX_DEPTH: usize = 16;
 
 /// The maximum length, in bytes, of a result: variables that double each other would grow forever.
-const LONGEST: usize = 1 << 16;
+const MAX_LENGTH: usize = 1 << 16;
 
 /// The functions that a formula may call.
 const FUNCTIONS: [&str; 4] = ["split", "regsubst", "downcase", "upcase"];
@@ -101,25 +101,29 @@ impl Node {
         match self {
             Node::Literal(value) => Some(value.clone()),
             Node::Variable(name) => variable(name),
-            Node::Entry(of, at) => entry(&of.value(variable)?, &at.value(variable)?),
-            Node::Slice(of, from, length) => {
-                let part: String = text(of)?.chars().skip(*from).take(*length).collect();
+            Node::Entry(subject, at) => entry(&subject.value(variable)?, &at.value(variable)?),
+            Node::Slice(subject, from, length) => {
+                let part: String = text(subject)?.chars().skip(*from).take(*length).collect();
                 Some(part.into())
             }
             Node::Text(parts) => {
                 let mut whole = String::new();
                 for part in parts {
                     whole += &interpolated(&part.value(variable)?)?;
-                    (whole.len() <= LONGEST).then_some(())?;
+                    (whole.len() <= MAX_LENGTH).then_some(())?;
                 }
                 Some(whole.into())
             }
-            Node::Split(of, pattern) => split(&text(of)?, pattern),
-            Node::Replace(of, pattern, replacement) => replacement.applied(&text(of)?, pattern),
-            Node::Lower(of) => text(of).filter(|text| text.is_ascii()).map(|text| text.to_ascii_lowercase().into()),
-            Node::Upper(of) => text(of).filter(|text| text.is_ascii()).map(|text| text.to_ascii_uppercase().into()),
-            Node::Match(of, pattern) => {
-                let text = interpolated(&of.value(variable)?)?.into_owned();
+            Node::Split(subject, pattern) => split(&text(subject)?, pattern),
+            Node::Replace(subject, pattern, replacement) => replacement.applied(&text(subject)?, pattern),
+            Node::Lower(subject) => {
+                text(subject).filter(|text| text.is_ascii()).map(|text| text.to_ascii_lowercase().into())
+            }
+            Node::Upper(subject) => {
+                text(subject).filter(|text| text.is_ascii()).map(|text| text.to_ascii_uppercase().into())
+            }
+            Node::Match(subject, pattern) => {
+                let text = interpolated(&subject.value(variable)?)?.into_owned();
                 let groups = pattern.captures(&text, 0).ok()??;
                 let (start, end) = (*groups.get(1).or(groups.first())?)?;
                 Some(text[start..end].into())
@@ -134,14 +138,14 @@ impl Node {
         }
         match self {
             Node::Literal(_) | Node::Variable(_) => {}
-            Node::Entry(of, at) => [of, at].into_iter().for_each(|node| node.add_inputs(inputs)),
+            Node::Entry(subject, at) => [subject, at].into_iter().for_each(|node| node.add_inputs(inputs)),
             Node::Text(parts) => parts.iter().for_each(|part| part.add_inputs(inputs)),
-            Node::Slice(of, ..)
-            | Node::Split(of, _)
-            | Node::Replace(of, ..)
-            | Node::Lower(of)
-            | Node::Upper(of)
-            | Node::Match(of, _) => of.add_inputs(inputs),
+            Node::Slice(subject, ..)
+            | Node::Split(subject, _)
+            | Node::Replace(subject, ..)
+            | Node::Lower(subject)
+            | Node::Upper(subject)
+            | Node::Match(subject, _) => subject.add_inputs(inputs),
         }
     }
 
@@ -149,7 +153,7 @@ impl Node {
     fn place(&self) -> Option<Input<'_>> {
         match self {
             Node::Variable(name) => Some((name, Vec::new())),
-            Node::Entry(of, at) => match (of.place()?, &**at) {
+            Node::Entry(subject, at) => match (subject.place()?, &**at) {
                 ((name, mut entries), Node::Literal(entry @ Value::String(_))) => {
                     entries.push(entry.clone());
                     Some((name, entries))
@@ -162,8 +166,8 @@ impl Node {
 }
 
 /// Returns the entry of a hash, the item of an array or the character of a text.
-fn entry(of: &Value, at: &Value) -> Option<Value> {
-    match (of, at) {
+fn entry(subject: &Value, at: &Value) -> Option<Value> {
+    match (subject, at) {
         (Value::Hash(hash), Value::String(_) | Value::Integer(_)) => hash.get_value(at).cloned(),
         (Value::Array(items), Value::Integer(at)) => items.get(place(*at, items.len())?).cloned(),
         (Value::String(text), Value::Integer(at)) => {
@@ -229,7 +233,7 @@ impl Replacement {
         let (mut whole, mut at) = (String::new(), 0);
         while let Some(groups) = pattern.captures(text, at).ok()? {
             let (start, end) = (*groups.first()?)?;
-            (end > start && whole.len() <= LONGEST).then_some(())?;
+            (end > start && whole.len() <= MAX_LENGTH).then_some(())?;
             whole += &text[at..start];
             for part in &self.parts {
                 match part {
@@ -325,19 +329,19 @@ impl Reader<'_> {
     }
 
     /// Reads the rest of an access.
-    fn access(&mut self, of: Node) -> Option<Node> {
+    fn access(&mut self, subject: Node) -> Option<Node> {
         let is_negative = self.takes('-');
         let at = match self.expression()? {
             Node::Literal(Value::Integer(at)) if is_negative => Node::Literal(Value::Integer(at.checked_neg()?)),
             at => Some(at).filter(|_| !is_negative)?,
         };
         if !self.takes(',') {
-            return self.takes(']').then(|| Node::Entry(Box::new(of), Box::new(at)));
+            return self.takes(']').then(|| Node::Entry(Box::new(subject), Box::new(at)));
         }
         let count =
             |node: &Node| if let Node::Literal(Value::Integer(at)) = node { usize::try_from(*at).ok() } else { None };
         let (from, length) = (count(&at)?, count(&self.expression()?)?);
-        self.takes(']').then(|| Node::Slice(Box::new(of), from, length))
+        self.takes(']').then(|| Node::Slice(Box::new(subject), from, length))
     }
 
     /// Reads the arguments of a call.
@@ -427,11 +431,11 @@ fn inside(text: &str, depth: usize) -> Option<Node> {
 /// Returns the name of a variable of the top scope that nodes may have, without leading colons.
 fn variable(name: &str) -> Option<&str> {
     /// Variables that differ between classes, or that the server sets.
-    const OTHERS: [&str; 5] = ["module_name", "caller_module_name", "title", "name", "server_facts"];
+    const NOT_OF_NODES: [&str; 5] = ["module_name", "caller_module_name", "title", "name", "server_facts"];
     let name = name.strip_prefix("::").unwrap_or(name);
     let is_name = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
         && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
-    (is_name && !OTHERS.contains(&name)).then_some(name)
+    (is_name && !NOT_OF_NODES.contains(&name)).then_some(name)
 }
 
 /// Returns true if the result of a function depends only on its arguments.

@@ -133,12 +133,12 @@ impl Function {
         let Some(first) = arguments.first() else { return Vec::new() };
         let name = first.entry("name");
         match name.as_ref().unwrap_or(first) {
-            Expression::Literal(name) => self.named_by(name),
+            Expression::Literal(name) => self.keys_named_by(name),
             Expression::Template(pieces) => vec![KeyText(pieces.clone())],
             Expression::Variable(name) => match values.get(name) {
                 _ if values.options.contains(name) => vec![KeyText::any()],
                 [] => values.keys(name),
-                known => known.iter().flat_map(|value| self.named_by(value)).collect(),
+                known => known.iter().flat_map(|value| self.keys_named_by(value)).collect(),
             },
             Expression::Options(_) => Vec::new(),
             Expression::Splat(_) | Expression::Composed | Expression::Other => vec![KeyText::any()],
@@ -151,18 +151,18 @@ impl Function {
         if !matches!(self, Function::Lookup) || values.may_be_options(name) {
             return None;
         }
-        let Source { is_any, of } = values.source(name);
-        let given = if is_any { BTreeSet::new() } else { of };
+        let Source { is_any, origins } = values.source(name);
+        let given = if is_any { BTreeSet::new() } else { origins };
         (is_any || !given.is_empty()).then(|| LookupCall { given, ..LookupCall::any_key(line) })
     }
 
-    fn named_by(self, name: &Value) -> Vec<KeyText> {
+    fn keys_named_by(self, name: &Value) -> Vec<KeyText> {
         match name {
             Value::String(name) => vec![KeyText(vec![name.to_string()])],
             Value::Array(names) if !matches!(self, Function::Hiera(_)) => {
                 names.iter().filter_map(Value::as_str).map(|name| KeyText(vec![name.to_owned()])).collect()
             }
-            Value::Hash(options) => options.get("name").map_or_else(Vec::new, |name| self.named_by(name)),
+            Value::Hash(options) => options.get("name").map_or_else(Vec::new, |name| self.keys_named_by(name)),
             _ => Vec::new(),
         }
     }
@@ -178,7 +178,7 @@ impl Function {
             return CallMerge::any();
         }
         let of_options = |options: &Expression| options.entry("merge");
-        let named = match arguments {
+        let named_merge = match arguments {
             [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
             [options @ Expression::Composed] | [_, options @ (Expression::Variable(_) | Expression::Composed)] => {
                 Some(options.clone())
@@ -190,7 +190,7 @@ impl Function {
             [_, rest @ ..] => rest.iter().rev().find_map(of_options),
             [] => None,
         };
-        match named {
+        match named_merge {
             Some(Expression::Literal(merge)) if is_strategy(&merge) => CallMerge::Named(merge),
             None | Some(Expression::Literal(_)) => CallMerge::ByData,
             Some(Expression::Variable(name)) => CallMerge::Perhaps(strategies_of(&name, values)),

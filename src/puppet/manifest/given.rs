@@ -34,7 +34,7 @@ pub(super) struct Source {
     pub(super) is_any: bool,
     /// The functions and defined types of which it may be a parameter, and the variables of which it may be the
     /// value.
-    pub(super) of: BTreeSet<String>,
+    pub(super) origins: BTreeSet<String>,
 }
 
 /// The options in a file that come from elsewhere, and those that it passes on.
@@ -42,20 +42,20 @@ pub(super) struct Source {
 pub(super) struct Given {
     sources: HashMap<String, Source>,
     /// The variables that the file sets, and its parameters.
-    set: HashSet<String>,
+    assigned: HashSet<String>,
     /// The recipients that it gives options in any case.
     certain: HashSet<String>,
     pub(super) fed: BTreeSet<Fed>,
 }
 
 /// The maximum depth to which strings inside the expressions of strings are read.
-const MOST_NESTED: usize = 8;
+const MAX_NESTING: usize = 8;
 
 /// The maximum number of recipients of one file; a file with more may give options to anything.
-const MOST_FED: usize = 2000;
+const MAX_FED: usize = 2000;
 
 /// The maximum number of words that are read of an array that is assigned to: variables and commas.
-const MOST_SET: usize = 50;
+const MAX_ARRAY_WORDS: usize = 50;
 
 impl Given {
     /// Reads the words of a file.
@@ -63,13 +63,13 @@ impl Given {
         let mut given = Given::default();
         for (at, word) in words.iter().enumerate() {
             match &word.token {
-                Token::Variable(name) if is_assigned(&words[at + 1..]) => drop(given.set.insert(name.clone())),
-                Token::Sign(']') if is_assigned(&words[at + 1..]) => given.distributed(&words[..at]),
+                Token::Variable(name) if is_assigned(&words[at + 1..]) => drop(given.assigned.insert(name.clone())),
+                Token::Sign(']') if is_assigned(&words[at + 1..]) => given.note_array_assignment(&words[..at]),
                 _ => {}
             }
         }
-        given.read(words, has_options, MOST_NESTED);
-        for name in given.set.clone() {
+        given.read(words, has_options, MAX_NESTING);
+        for name in given.assigned.clone() {
             let source = given.source(&name, has_options);
             given.feed(&format!("${name}"), &source);
         }
@@ -83,19 +83,20 @@ impl Given {
         }
         match self.sources.get(name) {
             Some(source) => source.clone(),
-            None if self.set.contains(name) || name.is_empty() => Source::default(),
-            None => {
-                Source { of: [format!("${}", name.rsplit("::").next().unwrap_or(name))].into(), ..Source::default() }
-            }
+            None if self.assigned.contains(name) || name.is_empty() => Source::default(),
+            None => Source {
+                origins: [format!("${}", name.rsplit("::").next().unwrap_or(name))].into(),
+                ..Source::default()
+            },
         }
     }
 
     /// Notes the variables of an array that is assigned to. The words end before its `]`.
-    fn distributed(&mut self, words: &[Word]) {
-        for word in words.iter().rev().take(MOST_SET) {
+    fn note_array_assignment(&mut self, words: &[Word]) {
+        for word in words.iter().rev().take(MAX_ARRAY_WORDS) {
             match &word.token {
                 Token::Variable(name) => {
-                    self.set.insert(name.clone());
+                    self.assigned.insert(name.clone());
                     self.sources.entry(name.clone()).or_default().is_any = true;
                 }
                 Token::Sign(',' | ']') => {}
@@ -138,8 +139,8 @@ impl Given {
     }
 
     fn add(&mut self, name: &str, source: &Source) {
-        self.set.insert(name.to_owned());
-        if source.is_any || !source.of.is_empty() {
+        self.assigned.insert(name.to_owned());
+        if source.is_any || !source.origins.is_empty() {
             self.sources.entry(name.to_owned()).or_default().join(source.clone());
         }
     }
@@ -149,11 +150,11 @@ impl Given {
         if source.is_any && !self.certain.insert(to.to_owned()) {
             return;
         }
-        let by = source.of.iter().filter(|_| !source.is_any).cloned().map(Some);
+        let by = source.origins.iter().filter(|_| !source.is_any).cloned().map(Some);
         let by = by.chain(source.is_any.then_some(None)).filter(|by| by.as_deref() != Some(to));
         let fed: Vec<Fed> = by.map(|by| Fed { to: to.to_owned(), by }).collect();
         self.fed.extend(fed);
-        if self.fed.len() > MOST_FED {
+        if self.fed.len() > MAX_FED {
             self.fed = [Fed { to: ANYTHING.to_owned(), by: None }].into();
         }
     }
@@ -175,7 +176,7 @@ impl Given {
                 open.is_bare = WITH_TYPES.contains(&&**name);
             }
             Token::Variable(name) if open.depth == 1 && !open.is_default => {
-                self.set.insert(name.clone());
+                self.assigned.insert(name.clone());
                 if open.is_text != Some(true) {
                     self.add(name, &open.source);
                 }
@@ -244,7 +245,7 @@ impl Given {
     /// Returns the source of the expression at the end of some words: a value with its methods, or a call.
     fn before(&self, words: &[Word], has_options: HasOptions<'_>) -> Source {
         let last = &words[words.len().saturating_sub(MOST_WORDS)..];
-        let start = start(last);
+        let start = expression_start(last);
         // The parameters of a template have no expression before them: they come from anywhere, too.
         let is_any = start == last.len() || start == 0 && last.len() < words.len();
         if is_any { Source { is_any, ..Source::default() } } else { self.within(&last[start..], has_options) }
@@ -291,7 +292,7 @@ impl Given {
 impl Source {
     fn join(&mut self, other: Source) {
         self.is_any |= other.is_any;
-        self.of.extend(other.of);
+        self.origins.extend(other.origins);
     }
 }
 
@@ -317,8 +318,8 @@ impl Parameters {
         let [Word { token: Token::Name(name), .. }, Word { token: Token::Sign('('), .. }, ..] = words else {
             return None;
         };
-        let of = BTreeSet::from([name.trim_start_matches("::").to_owned()]);
-        let source = Source { is_any: kind == "class", of };
+        let origins = BTreeSet::from([name.trim_start_matches("::").to_owned()]);
+        let source = Source { is_any: kind == "class", origins };
         Some(Parameters::of(source, true))
     }
 }
@@ -395,7 +396,7 @@ fn inner(words: &[Word]) -> Option<&[Word]> {
 }
 
 /// Returns the place where the expression at the end of some words begins: a value with its methods, or a call.
-fn start(words: &[Word]) -> usize {
+fn expression_start(words: &[Word]) -> usize {
     let mut at = words.len();
     while let Some(last) = at.checked_sub(1) {
         at = match words[last].token {

@@ -35,7 +35,7 @@ impl Expression {
     pub(super) fn entry(&self, name: &str) -> Option<Expression> {
         match self {
             Expression::Literal(Value::Hash(hash)) => hash.get(name).cloned().map(Expression::Literal),
-            Expression::Options(entries) => entries.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone()),
+            Expression::Options(entries) => entries.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()),
             _ => None,
         }
     }
@@ -145,9 +145,9 @@ impl Reader<'_> {
             Some(Expression::Literal(Value::Hash(_)) | Expression::Options(_)) => Expression::Composed,
             Some(Expression::Variable(_)) if is_sum => Expression::Composed,
             Some(Expression::Literal(Value::String(text))) if matches!(read[0].token, Token::Text(_)) => {
-                longer(vec![text.to_string()], rest)
+                extended_string(vec![text.to_string()], rest)
             }
-            Some(Expression::Template(pieces)) => longer(pieces, rest),
+            Some(Expression::Template(pieces)) => extended_string(pieces, rest),
             _ => unknown(read),
         }
     }
@@ -157,7 +157,7 @@ impl Reader<'_> {
         let (word, rest) = self.words.split_first()?;
         let simple = match &word.token {
             Token::Text(text) => Expression::Literal(text.as_str().into()),
-            Token::Name(name) => Expression::Literal(named(name)),
+            Token::Name(name) => Expression::Literal(bare_word(name)),
             Token::Template(template) => Expression::Template(template.pieces.clone()),
             Token::Variable(name) => Expression::Variable(name.clone()),
             Token::Sign('*') => {
@@ -225,7 +225,7 @@ impl Reader<'_> {
 }
 
 /// Returns a string that a Ruby operator extends or inserts something into.
-fn longer(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
+fn extended_string(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
     let sign = |at: usize| rest.get(at).map(|word| &word.token);
     match (sign(0), sign(1)) {
         (Some(Token::Sign('+')), _) | (Some(Token::Sign('<')), Some(Token::Sign('<'))) => {}
@@ -284,7 +284,7 @@ fn selects_text(words: &[Word]) -> bool {
 }
 
 /// Returns the value of a bare word: a string, unless it is a keyword.
-fn named(name: &str) -> Value {
+fn bare_word(name: &str) -> Value {
     match name {
         "undef" => Value::Undef,
         "true" => true.into(),
