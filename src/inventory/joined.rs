@@ -32,7 +32,7 @@ impl EntryMode {
     }
 
     /// Returns a profile of the file at `path` with the name of its node.
-    pub(super) fn with_node_name(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
+    pub(super) fn named(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
         if self == EntryMode::Factsets { named_by_file(profile, &path()) } else { profile }
     }
 }

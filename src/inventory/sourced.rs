@@ -109,7 +109,7 @@ impl State {
     /// Returns a profile as part of a node.
     pub(super) fn part(&self, place: ProfilePlace, profile: NodeProfile) -> EntryProfile {
         let entry = self.files.declaration(place.file);
-        let profile = self.entries[entry].manner.with_node_name(profile, || self.files.path(place.file));
+        let profile = self.entries[entry].manner.named(profile, || self.files.path(place.file));
         EntryProfile { entry, place, profile }
     }
 
