@@ -34,11 +34,12 @@ pub fn version(text: &str) -> Result<Version, String> {
 
 /// Parses a range of versions; the error is Ruby's message.
 pub fn range(text: &str) -> Parsed<VersionRange> {
-    static GLUE: LazyLock<Option<Regex>> =
+    static OPERATOR_GAP: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"([><=~^])(?:[ \t\r\n\x0b\x0c]+|[ \t\r\n\x0b\x0c]*v)").ok());
-    static OR: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[ \t\r\n\x0b\x0c]*\|\|[ \t\r\n\x0b\x0c]*").ok());
-    let glued = GLUE.as_ref().map_or_else(|| text.into(), |glue| glue.replace_all(text, "$1"));
-    let parts = split(OR.as_ref(), &glued);
+    static ALTERNATIVE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"[ \t\r\n\x0b\x0c]*\|\|[ \t\r\n\x0b\x0c]*").ok());
+    let glued = OPERATOR_GAP.as_ref().map_or_else(|| text.into(), |gap| gap.replace_all(text, "$1"));
+    let parts = split(ALTERNATIVE.as_ref(), &glued);
     if parts.is_empty() {
         return VersionRange::new(vec![Comparator::All], "*".into());
     }
@@ -77,17 +78,17 @@ fn split<'t>(separator: Option<&Regex>, text: &'t str) -> Vec<&'t str> {
     parts
 }
 
-const ANY: &str = r"(?:x|X|\*|0|[1-9][0-9]*)";
+const NUMBER_OR_ANY: &str = r"(?:x|X|\*|0|[1-9][0-9]*)";
 const QUALIFIER: &str =
     r"(?:-(?:[0-9A-Za-z-]+)(?:\.(?:[0-9A-Za-z-]+))*)?(?:\+(?:[0-9A-Za-z-]+)(?:\.(?:[0-9A-Za-z-]+))*)?";
 
-fn partial() -> String {
-    format!(r"{ANY}(?:\.{ANY}(?:\.{ANY}{QUALIFIER})?)?")
+fn partial_pattern() -> String {
+    format!(r"{NUMBER_OR_ANY}(?:\.{NUMBER_OR_ANY}(?:\.{NUMBER_OR_ANY}{QUALIFIER})?)?")
 }
 
 fn one_range(range: &str, whole: &str) -> Parsed<Option<Comparator>> {
     static HYPHEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let (partial, blank) = (partial(), "[ \\t\\r\\n\\x0b\\x0c]+");
+        let (partial, blank) = (partial_pattern(), "[ \\t\\r\\n\\x0b\\x0c]+");
         Regex::new(&format!(r"\A({partial}){blank}-{blank}({partial})\z")).ok()
     });
     static BLANK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[ \t\r\n\x0b\x0c]+").ok());
@@ -114,7 +115,7 @@ fn one_range(range: &str, whole: &str) -> Parsed<Option<Comparator>> {
 
 fn simple(text: &str, whole: &str) -> Parsed<Comparator> {
     static SIMPLE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(&format!(r"\A([<>=~^]|<=|>=|~>|~=)?({})\z", partial())).ok());
+        LazyLock::new(|| Regex::new(&format!(r"\A([<>=~^]|<=|>=|~>|~=)?({})\z", partial_pattern())).ok());
     let found = SIMPLE.as_ref().and_then(|simple| simple.captures(text));
     let found = found.ok_or_else(|| format!("Unparsable version range: \"{whole}\""))?;
     let version = Partial::parse(found.get(2).map_or("", |part| part.as_str()))?;

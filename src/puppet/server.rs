@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Ruby;
 
 /// The maximum number of places that are kept of a document.
-const MOST: usize = 100;
+const MAX_NOTES: usize = 100;
 
 /// The kinds of places that a server reads differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -185,9 +185,9 @@ pub struct Notes(Vec<(u32, Kind)>);
 impl Notes {
     /// Adds a place on a line, counted from 1.
     pub fn add(&mut self, line: u32, kind: Kind) {
-        let is_told =
+        let is_noted =
             self.0.last().is_some_and(|last| *last == (line, kind) || kind == Kind::TooLong && last.1 == kind);
-        if self.0.len() < MOST && !is_told {
+        if self.0.len() < MAX_NOTES && !is_noted {
             self.0.push((line, kind));
         }
     }
@@ -200,6 +200,6 @@ impl Notes {
 
 impl FromIterator<(u32, Kind)> for Notes {
     fn from_iter<I: IntoIterator<Item = (u32, Kind)>>(places: I) -> Notes {
-        Notes(places.into_iter().take(MOST).collect())
+        Notes(places.into_iter().take(MAX_NOTES).collect())
     }
 }

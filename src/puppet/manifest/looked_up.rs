@@ -94,9 +94,9 @@ $bracket = lookup('a}b')
 notice($role == lookup('no'))
 include roles
 "#;
-        let told: Vec<String> =
+        let lookups: Vec<String> =
             looked_up(text).into_iter().map(|LookedUp { variable, key }| format!("{variable} {key}")).collect();
-        assert_eq!(told, ["role role", "site site::name", "typed typed", "next a.b", "other c", "listed listed"]);
+        assert_eq!(lookups, ["role role", "site site::name", "typed typed", "next a.b", "other c", "listed listed"]);
         for broken in ["$a = lookup(", "$a = lookup", "$a =", "$a = lookup('", "$a = lookup('b'"] {
             assert_eq!(looked_up(broken), [], "{broken}");
         }

@@ -68,9 +68,9 @@ impl Lookups {
     pub fn of(text: &str, language: Language) -> Lookups {
         let calls = match language {
             Language::Manifest => return Lookups::of_manifest(text),
-            _ if !CALLING.iter().any(|name| text.contains(name)) => Vec::new(),
+            _ if !LOOKUP_WORDS.iter().any(|name| text.contains(name)) => Vec::new(),
             Language::Ruby => ruby::lookups(text, 1),
-            Language::Epp | Language::Erb | Language::Template => of_template(text, 1, language, MOST_NESTED),
+            Language::Epp | Language::Erb | Language::Template => template_calls(text, 1, language, MAX_NESTING),
         };
         let mut fed = if language == Language::Epp { BTreeSet::new() } else { ruby::called(text) };
         if matches!(language, Language::Epp | Language::Template) {
@@ -85,10 +85,10 @@ impl Lookups {
         let (mut lookups, mut class) = (Lookups { top_scope: Some(TopScope::of(&words)), ..Lookups::default() }, None);
         for (at, word) in words.iter().enumerate() {
             class = match &word.token {
-                Token::Name(name) if name == "class" => lookups.class(&words[at + 1..]),
-                token => class.and_then(|open: Class| lookups.parameter(open, token)),
+                Token::Name(name) if name == "class" => lookups.add_class(&words[at + 1..]),
+                token => class.and_then(|open: Class| lookups.add_parameter(open, token)),
             };
-            lookups.calls.extend(calls_at(&words, at, &values, MOST_NESTED));
+            lookups.calls.extend(calls_at(&words, at, &values, MAX_NESTING));
         }
         lookups.fed = values.given.fed;
         lookups
@@ -96,7 +96,7 @@ impl Lookups {
 
     /// Adds the class whose name follows. Returns it if it has parameters. A resource `class { ... }` has no name
     /// here.
-    fn class(&mut self, words: &[Word]) -> Option<Class> {
+    fn add_class(&mut self, words: &[Word]) -> Option<Class> {
         let Token::Name(name) = &words.first()?.token else { return None };
         let name = name.trim_start_matches("::").to_owned();
         self.classes.insert(name.clone());
@@ -105,7 +105,7 @@ impl Lookups {
     }
 
     /// Adds the parameter of a class, if `token` is one. Returns the class if more may follow.
-    fn parameter(&mut self, mut class: Class, token: &Token) -> Option<Class> {
+    fn add_parameter(&mut self, mut class: Class, token: &Token) -> Option<Class> {
         match token {
             Token::Sign('(' | '[' | '{') => class.depth += 1,
             Token::Sign(')' | ']' | '}') => class.depth = class.depth.checked_sub(1).filter(|depth| *depth > 0)?,
@@ -121,21 +121,21 @@ impl Lookups {
 }
 
 /// Words of which each template or Ruby file that looks something up contains at least one.
-const CALLING: [&str; 6] = ["lookup", "Lookup", "hiera", "call_function", "EvaluatingParser", "evaluate_string"];
+const LOOKUP_WORDS: [&str; 6] = ["lookup", "Lookup", "hiera", "call_function", "EvaluatingParser", "evaluate_string"];
 
 /// The maximum depth of strings inside the expressions of strings; a deeper call may look up any key.
-const MOST_NESTED: usize = 8;
+const MAX_NESTING: usize = 8;
 
 /// Returns the calls that begin at a word, or that expressions inside it make, down to a depth.
 fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<LookupCall> {
     let line = words[at].line;
     match &words[at].token {
         Token::Name(name) => lookups_at(words, at, name, values),
-        Token::Text(text) => of_template(text, line, Language::Template, depth),
+        Token::Text(text) => template_calls(text, line, Language::Template, depth),
         Token::Template(template) => {
             let inner = template.between.iter().filter(|inner| inner.contains(['(', '.']));
             let mut calls: Vec<LookupCall> = inner.flat_map(|inner| calls_within(inner, line, values, depth)).collect();
-            calls.extend(of_template(&template.text(), line, Language::Template, depth));
+            calls.extend(template_calls(&template.text(), line, Language::Template, depth));
             calls
         }
         _ => Vec::new(),
@@ -150,7 +150,7 @@ fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<Lo
 }
 
 /// Returns the calls of a template that begins on `line`.
-fn of_template(text: &str, line: u32, language: Language, depth: usize) -> Vec<LookupCall> {
+fn template_calls(text: &str, line: u32, language: Language, depth: usize) -> Vec<LookupCall> {
     let code = template::code(text, line);
     let Some(first) = code.first() else { return Vec::new() };
     let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::any_key(first.line)] };
@@ -181,8 +181,8 @@ mod tests {
     use crate::value::Value;
 
     /// Returns the calls, one per line: line, key, strategy.
-    fn told(text: &str) -> Vec<String> {
-        let tell = |LookupCall { key, merge, line, .. }: LookupCall| {
+    fn described_calls(text: &str) -> Vec<String> {
+        let describe = |LookupCall { key, merge, line, .. }: LookupCall| {
             let merge = match merge {
                 CallMerge::ByData => "-".to_owned(),
                 CallMerge::Named(merge) => merge.inspect(),
@@ -190,7 +190,7 @@ mod tests {
             };
             format!("{line} {} {merge}", key.pieces().join("*"))
         };
-        Lookups::of(text, Language::Manifest).calls.into_iter().map(tell).collect()
+        Lookups::of(text, Language::Manifest).calls.into_iter().map(describe).collect()
     }
 
     #[test]
@@ -225,7 +225,7 @@ $o = lookup('o', Hash, undef, {})
             "10 n -",
             "11 o -",
         ];
-        assert_eq!(told(text), expected);
+        assert_eq!(described_calls(text), expected);
     }
 
     #[test]
@@ -254,7 +254,7 @@ class p($strategy = 'hash', $other) {
             "10 a*b*e:*:h [\"first\", \"deep\", \"hash\", \"unique\"]?",
             "11 * -",
         ];
-        assert_eq!(told(text), expected);
+        assert_eq!(described_calls(text), expected);
     }
 
     #[test]
@@ -281,9 +281,9 @@ $u = lookup($t)
             "9 * [\"first\", \"deep\", \"hash\", \"unique\"]?",
             "12 t -",
         ];
-        assert_eq!(told(text), expected);
+        assert_eq!(described_calls(text), expected);
         let deep = format!("{}lookup('x'){}", "\"${f(".repeat(100_000), ")}\"".repeat(100_000));
-        assert_eq!(told(&deep), ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]);
+        assert_eq!(described_calls(&deep), ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]);
     }
 
     #[test]
@@ -299,18 +299,18 @@ $z = $v =~ /it's "/ ? { default => 1 }
 notify { 'lookup': message => 10 / 2 }
 lookup('last', {'merge' => 'deep'})
 "#;
-        assert_eq!(told(text), ["10 last \"deep\""]);
+        assert_eq!(described_calls(text), ["10 last \"deep\""]);
         for broken in
             ["lookup(", "lookup('a', {", "'", "\"${", "@(", "@(\"X\")\nx", "/* ", "lookup('a', [[[[{merge =>", "$"]
         {
-            assert_eq!(told(broken), Vec::<String>::new(), "{broken}");
+            assert_eq!(described_calls(broken), Vec::<String>::new(), "{broken}");
         }
         // A text that is too long to read may look up any key.
         assert_eq!(
-            told(&format!("lookup({}", "[".repeat(100_000))),
+            described_calls(&format!("lookup({}", "[".repeat(100_000))),
             ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]
         );
-        assert_eq!(told(&"lookup(".repeat(1000)).len(), 750);
+        assert_eq!(described_calls(&"lookup(".repeat(1000)).len(), 750);
     }
 
     #[test]

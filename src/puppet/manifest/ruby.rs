@@ -19,13 +19,13 @@ use super::tokens::{Lexer, Token, Word, is_word, peek, takes};
 use super::values::Values;
 
 /// The maximum length, in bytes, of the arguments of a call; a call with longer ones may look up any key.
-const MOST: usize = 1000;
+const MAX_ARGUMENTS_LENGTH: usize = 1000;
 
 /// Returns the lookups of code that begins on `line`.
 pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
     /// The beginnings of calls: `call_function`, methods of Puppet's classes, functions by their names, functions
     /// whose names are put together, and ways into Puppet's own code by which anything may be looked up.
-    static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    static CALL_START: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"(?x) \b(?: (call_function)\b | (Pops::Lookup\.lookup|HieraPuppet\.lookup)\b
             | function_(lookup|hiera(?:_array|_hash|_include)?)\b | function_(hiera_?)?(?:\#\{|%|['\x22]\s*(?:\+|<<|%))
@@ -35,12 +35,13 @@ pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
         .ok()
     });
     /// A literal that may be the name of a lookup function, and be passed to code that calls it.
-    static NAMED: LazyLock<Option<Regex>> =
+    static NAME_LITERAL: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?:['":]|%[wi].*)(?:::)?(?:lookup|hiera(?:_array|_hash|_include)?)\b"#).ok());
     let mut names_any = None;
-    let mut names_any = || *names_any.get_or_insert_with(|| NAMED.as_ref().is_some_and(|named| named.is_match(code)));
+    let mut names_any =
+        || *names_any.get_or_insert_with(|| NAME_LITERAL.as_ref().is_some_and(|literal| literal.is_match(code)));
     let (mut found, mut last, mut start) = (Vec::new(), 0, 0);
-    for name in NAME.iter().flat_map(|name| name.captures_iter(code)) {
+    for name in CALL_START.iter().flat_map(|name| name.captures_iter(code)) {
         let Some(whole) = name.get(0) else { continue };
         for (at, _) in code[last..whole.start()].match_indices('\n') {
             line += 1;
@@ -57,8 +58,8 @@ pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
             continue;
         }
         found.extend(match (name.get(1), name.get(2), name.get(3)) {
-            (Some(_), ..) => call.by_name(&mut names_any),
-            (_, Some(_), _) => call.of_class(whole.as_str().starts_with("Pops")),
+            (Some(_), ..) => call.lookups_by_name(&mut names_any),
+            (_, Some(_), _) => call.lookups_of_class(whole.as_str().starts_with("Pops")),
             (.., Some(function)) => call.lookups_by(Function::named(function.as_str())),
             _ => call.lookups_by(Some(Function::Any).filter(|_| name.get(4).is_some() || names_any())),
         });
@@ -95,20 +96,20 @@ impl Call<'_> {
         if !self.before.ends_with([':', '\'', '"']) {
             return Some(self.after);
         }
-        let named = self.after.trim_start_matches(is_of_name).trim_start_matches(['\'', '"']).trim_start();
+        let after_name = self.after.trim_start_matches(is_name_char).trim_start_matches(['\'', '"']).trim_start();
         let by = self.before.trim_end_matches([':', '\'', '"', '(', ' ']);
         let is_asked = by.ends_with("respond_to?") || by.ends_with("method_defined?");
-        (!is_asked).then(|| named.strip_prefix(',').unwrap_or("(*arguments)"))
+        (!is_asked).then(|| after_name.strip_prefix(',').unwrap_or("(*arguments)"))
     }
 
     /// Returns the lookups of the function that the first argument names. `names_any` returns true if the code names
     /// lookup functions elsewhere, so that an unknown name may be one of them.
-    fn by_name(&self, names_any: &mut impl FnMut() -> bool) -> Vec<LookupCall> {
+    fn lookups_by_name(&self, names_any: &mut impl FnMut() -> bool) -> Vec<LookupCall> {
         let Some(arguments) = self.arguments() else { return Vec::new() };
         let Some(words) = words(arguments, self.line) else {
             return lookups_of(Some(Function::Any).filter(|_| names_any()), None, self.line);
         };
-        let mut rest = inner(&words);
+        let mut rest = without_brackets(&words);
         takes(&mut rest, ':');
         let name = match peek(rest) {
             Some(Token::Text(name) | Token::Variable(name)) => name.to_ascii_lowercase(),
@@ -117,7 +118,7 @@ impl Call<'_> {
         };
         // The name is in an array that is not known.
         let is_any = peek(rest) == Some(&Token::Sign('*'));
-        let is_literal = rest.len() < inner(&words).len() || matches!(peek(rest), Some(Token::Text(_)));
+        let is_literal = rest.len() < without_brackets(&words).len() || matches!(peek(rest), Some(Token::Text(_)));
         let is_whole = matches!(rest.get(1).map(|word| &word.token), None | Some(Token::Sign(',')));
         let function = match Function::named(&name) {
             // These call whatever their arguments name.
@@ -136,9 +137,9 @@ impl Call<'_> {
 
     /// Returns the lookups of methods of classes: `Puppet::Pops::Lookup.lookup(NAME, TYPE, DEFAULT, HAS_DEFAULT,
     /// MERGE, ...)`, or another, whose strategies are not texts.
-    fn of_class(&self, is_pops: bool) -> Vec<LookupCall> {
+    fn lookups_of_class(&self, is_pops: bool) -> Vec<LookupCall> {
         let words = words(self.after, self.line);
-        let arguments = words.as_deref().and_then(|words| list(inner(words)));
+        let arguments = words.as_deref().and_then(|words| list(without_brackets(words)));
         let merge = arguments.as_ref().and_then(|arguments| arguments.get(4)).filter(|_| is_pops).cloned();
         let Some(key) = arguments.into_iter().flatten().next() else { return Vec::new() };
         let arguments = vec![key, Expression::Other, merge.unwrap_or(Expression::Other)];
@@ -150,7 +151,7 @@ impl Call<'_> {
 fn lookups_of(function: Option<Function>, words: Option<&[Word]>, line: u32) -> Vec<LookupCall> {
     let Some(function) = function else { return Vec::new() };
     let arguments = words.and_then(|words| {
-        let inner = inner(words);
+        let inner = without_brackets(words);
         let in_array = match inner {
             [open, items @ .., close] if (&open.token, &close.token) == (&Token::Sign('['), &Token::Sign(']')) => {
                 list(items)
@@ -159,7 +160,7 @@ fn lookups_of(function: Option<Function>, words: Option<&[Word]>, line: u32) -> 
         };
         // An array of names is a single argument.
         let all = list(inner)?;
-        let is_names = matches!(function, Function::Lookup) && all.iter().all(is_names);
+        let is_names = matches!(function, Function::Lookup) && all.iter().all(is_array_of_names);
         in_array.filter(|_| !is_names).or(Some(all))
     });
     let mut arguments = arguments.unwrap_or_else(|| vec![Expression::Other; 3]);
@@ -183,17 +184,17 @@ fn begins_name(text: &str) -> bool {
     text.len() > 1 && ["lookup", "hiera_include", "hiera_array", "hiera_hash"].iter().any(|name| name.starts_with(text))
 }
 
-fn is_names(argument: &Expression) -> bool {
+fn is_array_of_names(argument: &Expression) -> bool {
     let items = argument.literal().and_then(|value| value.as_array());
     items.is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
 }
 
-fn is_of_name(sign: char) -> bool {
+fn is_name_char(sign: char) -> bool {
     is_word(sign) || matches!(sign, '{' | '}')
 }
 
 /// Returns words without the brackets around all of them.
-fn inner(words: &[Word]) -> &[Word] {
+fn without_brackets(words: &[Word]) -> &[Word] {
     match words {
         [open, inner @ .., close] if (&open.token, &close.token) == (&Token::Sign('('), &Token::Sign(')')) => inner,
         words => words,
@@ -203,7 +204,7 @@ fn inner(words: &[Word]) -> &[Word] {
 /// Returns the words of the arguments at the beginning of a text, in the form of a manifest's words; `None` if their
 /// end is not found.
 fn words(text: &str, line: u32) -> Option<Vec<Word>> {
-    let text = text.get(..text.floor_char_boundary(MOST)).unwrap_or(text);
+    let text = text.get(..text.floor_char_boundary(MAX_ARGUMENTS_LENGTH)).unwrap_or(text);
     let mut lexer = Lexer::new(text, line, '#');
     let (mut depth, is_in_brackets) = (0_usize, text.trim_start().starts_with('('));
     while let Some((at, sign)) = lexer.next() {
@@ -224,10 +225,10 @@ fn words(text: &str, line: u32) -> Option<Vec<Word>> {
             sign if is_word(sign) => {
                 let end = lexer.word_end(at);
                 let name = text[at..end].to_owned();
-                if depth == 0 && ENDING.contains(&&*name) {
+                if depth == 0 && ENDING_WORDS.contains(&&*name) {
                     return Some(lexer.words);
                 }
-                lexer.push(word(name));
+                lexer.push(name_token(name));
             }
             sign if sign.is_whitespace() => lexer.is_joined = false,
             sign => {
@@ -243,13 +244,13 @@ fn words(text: &str, line: u32) -> Option<Vec<Word>> {
             }
         }
     }
-    (text.len() < MOST && depth == 0).then_some(lexer.words)
+    (text.len() < MAX_ARGUMENTS_LENGTH && depth == 0).then_some(lexer.words)
 }
 
 /// The words that end arguments without brackets.
-const ENDING: [&str; 7] = ["if", "unless", "rescue", "do", "and", "or", "then"];
+const ENDING_WORDS: [&str; 7] = ["if", "unless", "rescue", "do", "and", "or", "then"];
 
-fn word(name: String) -> Token {
+fn name_token(name: String) -> Token {
     match &*name {
         "nil" => Token::Name("undef".to_owned()),
         "true" | "false" => Token::Name(name),
@@ -263,8 +264,8 @@ mod tests {
     use super::*;
     use crate::puppet::manifest::CallMerge;
 
-    fn told(code: &str) -> Vec<String> {
-        let tell = |LookupCall { key, merge, line, .. }: LookupCall| {
+    fn described_calls(code: &str) -> Vec<String> {
+        let describe = |LookupCall { key, merge, line, .. }: LookupCall| {
             let merge = match merge {
                 CallMerge::ByData => "-".to_owned(),
                 CallMerge::Named(merge) => merge.inspect(),
@@ -272,7 +273,7 @@ mod tests {
             };
             format!("{line} {} {merge}", key.pieces().join("*"))
         };
-        lookups(code, 1).into_iter().map(tell).collect()
+        lookups(code, 1).into_iter().map(describe).collect()
     }
 
     #[test]
@@ -306,7 +307,7 @@ respond_to?(:function_hiera) and defined? call_function
             "11 l* -",
             "12 m \"unique\"",
         ];
-        assert_eq!(told(code), expected);
+        assert_eq!(described_calls(code), expected);
     }
 
     #[test]
@@ -327,10 +328,10 @@ respond_to?(:function_hiera) and defined? call_function
             ("HieraPuppet.lookup('a', nil, self, nil, :hash)", "1 a ?"),
             ("call_function('lookup', 'a', {", "1 * ?"),
         ] {
-            assert_eq!(told(code), [expected], "{code}");
+            assert_eq!(described_calls(code), [expected], "{code}");
         }
         let long = format!("call_function('lookup', '{}')", "a".repeat(2000));
-        assert_eq!(told(&long), ["1 * ?"]);
+        assert_eq!(described_calls(&long), ["1 * ?"]);
     }
 
     #[test]
@@ -348,7 +349,7 @@ respond_to?(:function_hiera) and defined? call_function
             "call_function(",
             "function_hiera()",
         ] {
-            assert_eq!(told(code), Vec::<String>::new(), "{code}");
+            assert_eq!(described_calls(code), Vec::<String>::new(), "{code}");
         }
     }
 }

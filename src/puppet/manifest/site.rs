@@ -18,7 +18,7 @@ pub(super) const KEYWORDS: [&str; 14] = [
 ];
 
 /// Words that are followed by names of classes.
-const INCLUDING: [&str; 4] = ["include", "contain", "require", "class"];
+const CLASS_STATEMENTS: [&str; 4] = ["include", "contain", "require", "class"];
 
 /// The node blocks of a manifest.
 #[derive(Debug, Default)]
@@ -114,14 +114,14 @@ fn literal_calls(name: &str, rest: &[Word]) -> Vec<Call> {
     if KEYWORDS.contains(&name) && name != "class" {
         return Vec::new();
     }
-    if INCLUDING.contains(&name) {
+    if CLASS_STATEMENTS.contains(&name) {
         let prefix = |class: &str| class.split_once("::").map(|(first, _)| Call::Include(format!("{first}::")));
-        let classes = included(rest, "", name == "class").into_iter().flatten();
+        let classes = included_classes(rest, "", name == "class").into_iter().flatten();
         return classes.filter_map(|class| prefix(class.as_str()?)).collect();
     }
     match rest {
         [open, argument, close, ..]
-            if open.token == Token::Sign('(') && close.token == Token::Sign(')') && class(argument).is_some() =>
+            if open.token == Token::Sign('(') && close.token == Token::Sign(')') && class_name(argument).is_some() =>
         {
             vec![Call::Function(name.to_owned())]
         }
@@ -172,7 +172,7 @@ impl NodeBlocks {
                     self.patterns.push((RubyRegex::compile(pattern).ok(), number));
                 }
                 [Word { token: Token::Name(name), .. }] if name == "default" => self.default = Some(number),
-                names => _ = self.exact.entry(plain(names).to_lowercase()).or_insert(number),
+                names => _ = self.exact.entry(name_text(names).to_lowercase()).or_insert(number),
             }
         }
         self.blocks.push(NodeBlock { line, assignments: Body { words: body, call }.assignments() });
@@ -201,7 +201,7 @@ fn heads_and_bodies(words: &[Word]) -> Vec<(&[Word], &[Word])> {
 }
 
 /// Returns the text of a name, with or without quotes.
-fn plain(words: &[Word]) -> String {
+fn name_text(words: &[Word]) -> String {
     let text = |word: &Word| match &word.token {
         Token::Name(text) | Token::Text(text) => text.clone(),
         Token::Sign(sign) => sign.to_string(),
@@ -226,7 +226,7 @@ impl Body<'_> {
                 Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            for (name, value) in self.at(at) {
+            for (name, value) in self.assignments_at(at) {
                 let value = value.filter(|_| depth == 0 && begins_statement(self.words, at));
                 match all.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.value = None,
@@ -238,33 +238,35 @@ impl Body<'_> {
     }
 
     /// Returns the variables that the word at a place sets, with their values.
-    fn at(&self, at: usize) -> Vec<(String, Option<Value>)> {
+    fn assignments_at(&self, at: usize) -> Vec<(String, Option<Value>)> {
         let rest = &self.words[at + 1..];
         match &self.words[at].token {
             Token::Variable(name) if is_assigned(rest) => vec![(name.clone(), whole_literal(&rest[1..]))],
             Token::Sign(']') if is_assigned(rest) => {
                 variables_before(self.words, at).map(|name| (name.to_owned(), None)).collect()
             }
-            Token::Name(name) => self.called(name, rest).into_iter().collect(),
+            Token::Name(name) => self.assignment_by_call(name, rest).into_iter().collect(),
             _ => Vec::new(),
         }
     }
 
     /// Returns the variable that a call sets.
-    fn called(&self, name: &str, rest: &[Word]) -> Option<(String, Option<Value>)> {
+    fn assignment_by_call(&self, name: &str, rest: &[Word]) -> Option<(String, Option<Value>)> {
         let CallPattern { variable, call } = self.call?;
         let value = match call {
             Call::Function(function) if function == name => match rest {
                 [open, argument, close, ..] if open.token == Token::Sign('(') && close.token == Token::Sign(')') => {
-                    class(argument).map(Value::from)
+                    class_name(argument).map(Value::from)
                 }
                 _ => None,
             },
-            Call::Include(prefix) if INCLUDING.contains(&name) => match &included(rest, prefix, name == "class")[..] {
-                [] => return None,
-                [one] => one.clone(),
-                _ => None,
-            },
+            Call::Include(prefix) if CLASS_STATEMENTS.contains(&name) => {
+                match &included_classes(rest, prefix, name == "class")[..] {
+                    [] => return None,
+                    [one] => one.clone(),
+                    _ => None,
+                }
+            }
             _ => return None,
         };
         Some((variable.clone(), value))
@@ -318,16 +320,16 @@ pub(super) fn ends_with(last: &Word, next: Option<&Word>) -> bool {
 /// Returns the literal that words begin with, if the statement ends with it.
 fn whole_literal(words: &[Word]) -> Option<Value> {
     let (value, length) = leading(words)?;
-    let (own, rest) = words.split_at(length);
-    if !own.iter().all(|word| is_plain(&word.token)) {
+    let (literal, rest) = words.split_at(length);
+    if !literal.iter().all(|word| is_plain(&word.token)) {
         return None;
     }
     // A bare word may be a function whose argument follows.
     let is_word = |name: &str| {
         !matches!(name, "true" | "false" | "undef") && !name.starts_with(|first: char| first.is_ascii_digit())
     };
-    let is_name = matches!(own, [Word { token: Token::Name(name), .. }] if is_word(name));
-    let (last, next) = (own.last()?, rest.first());
+    let is_name = matches!(literal, [Word { token: Token::Name(name), .. }] if is_word(name));
+    let (last, next) = (literal.last()?, rest.first());
     let is_last = next.is_none_or(|next| last.line < next.line);
     Some(value).filter(|_| ends_with(last, next) && (is_last || !is_name))
 }
@@ -347,7 +349,7 @@ pub(super) fn is_plain(token: &Token) -> bool {
 }
 
 /// Returns the name of a class, without its leading `::`.
-fn class(word: &Word) -> Option<String> {
+fn class_name(word: &Word) -> Option<String> {
     match &word.token {
         Token::Name(name) | Token::Text(name) => Some(name.trim_start_matches("::").to_owned()),
         _ => None,
@@ -356,7 +358,7 @@ fn class(word: &Word) -> Option<String> {
 
 /// Returns what follows `prefix` in the names of included classes, leaving out names that begin differently; `None`
 /// for an unknown name.
-fn included(rest: &[Word], prefix: &str, is_resource: bool) -> Vec<Option<Value>> {
+fn included_classes(rest: &[Word], prefix: &str, is_resource: bool) -> Vec<Option<Value>> {
     let is_open = |word: &Word| matches!(word.token, Token::Sign('(' | '[' | '{'));
     if is_resource && !rest.first().is_some_and(is_open) {
         return Vec::new();
@@ -364,7 +366,7 @@ fn included(rest: &[Word], prefix: &str, is_resource: bool) -> Vec<Option<Value>
     let mut names = Vec::new();
     let mut words = rest.iter().skip_while(|word| is_open(word));
     while let Some(word) = words.next() {
-        names.push(class(word));
+        names.push(class_name(word));
         if words.next().is_none_or(|next| next.token != Token::Sign(',')) || is_resource {
             break;
         }
@@ -378,7 +380,7 @@ mod tests {
     use super::*;
 
     /// Returns the variables that the block of a node sets, one per line.
-    fn told(text: &str, call: &str, node: &str) -> Vec<String> {
+    fn assigned(text: &str, call: &str, node: &str) -> Vec<String> {
         let call: CallPattern = call.parse().unwrap();
         let blocks = NodeBlocks::parse(text, Some(&call));
         let Some(block) = blocks.block_for(node).unwrap() else { return vec!["no block".to_owned()] };
@@ -398,9 +400,9 @@ mod tests {
             ("web2.example-a.com", "three"),
             ("other", "four"),
         ] {
-            assert!(told(text, "role($r)", node)[0].ends_with(&format!("r=\"{role}\"")), "{node}");
+            assert!(assigned(text, "role($r)", node)[0].ends_with(&format!("r=\"{role}\"")), "{node}");
         }
-        assert_eq!(told("node a { }", "role($r)", "b"), ["no block"]);
+        assert_eq!(assigned("node a { }", "role($r)", "b"), ["no block"]);
         assert_eq!(NodeBlocks::parse("node /(/ { }", None).block_for("a").err(), Some(1));
     }
 
@@ -417,11 +419,11 @@ mod tests {
             "6 f=\"bare::word\"",
             "7 r=\"web\"",
         ];
-        assert_eq!(told(text, "include role::$r", "n"), expected);
+        assert_eq!(assigned(text, "include role::$r", "n"), expected);
         // A list on a new line is no access to the value before it.
-        assert_eq!(told("node default { $g = 7\n[$h, $i] = [1, 2] }", "role($r)", "n")[0], "1 g=7");
+        assert_eq!(assigned("node default { $g = 7\n[$h, $i] = [1, 2] }", "role($r)", "n")[0], "1 g=7");
         let of_class = "node default { class { '::role::db::main': x => $y } }";
-        assert_eq!(told(of_class, "include role::$r", "n"), ["1 r=\"db::main\""]);
+        assert_eq!(assigned(of_class, "include role::$r", "n"), ["1 r=\"db::main\""]);
     }
 
     #[test]
@@ -451,16 +453,16 @@ mod tests {
             "role('x') role('y')",
             "if $x { role(y) }",
         ] {
-            let told = told(&format!("node default {{\n{statement}\n}}"), "role($a)", "n");
-            assert!(told[0].ends_with("a=unknown"), "{statement}: {told:?}");
+            let found = assigned(&format!("node default {{\n{statement}\n}}"), "role($a)", "n");
+            assert!(found[0].ends_with("a=unknown"), "{statement}: {found:?}");
         }
         for statement in ["include $x", "include role::a, role::b", "if $x { include role::a }", "include \"role::$x\""]
         {
-            let told = told(&format!("node default {{ {statement} }}"), "include role::$a", "n");
-            assert_eq!(told, ["1 a=unknown"], "{statement}");
+            let found = assigned(&format!("node default {{ {statement} }}"), "include role::$a", "n");
+            assert_eq!(found, ["1 a=unknown"], "{statement}");
         }
-        assert_eq!(told("node default { include base, role::x }", "include role::$a", "n"), ["1 a=\"x\""]);
-        assert_eq!(told("node default { $x == 1 include base }", "include role::$a", "n"), [""; 0]);
+        assert_eq!(assigned("node default { include base, role::x }", "include role::$a", "n"), ["1 a=\"x\""]);
+        assert_eq!(assigned("node default { $x == 1 include base }", "include role::$a", "n"), [""; 0]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) struct Code<'t> {
 pub(super) fn code(text: &str, mut line: u32) -> Vec<Code<'_>> {
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once("<%") {
-        line += lines(before);
+        line += count_line_ends(before);
         if let Some(literal) = after.strip_prefix('%') {
             rest = literal;
             continue;
@@ -24,13 +24,13 @@ pub(super) fn code(text: &str, mut line: u32) -> Vec<Code<'_>> {
         if !inner.starts_with('#') {
             found.push(Code { text: inner.trim_start_matches(['=', '-']), line });
         }
-        line += lines(inner);
+        line += count_line_ends(inner);
         rest = next;
     }
     found
 }
 
-fn lines(text: &str) -> u32 {
+fn count_line_ends(text: &str) -> u32 {
     u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX)
 }
 

@@ -17,7 +17,7 @@ pub struct TopScope {
 }
 
 /// The maximum number of variables that are kept of a manifest.
-const MOST: usize = 1000;
+const MAX_VARIABLES: usize = 1000;
 
 impl TopScope {
     /// Reads the words of a manifest.
@@ -84,7 +84,7 @@ impl Scan<'_> {
     fn set(&mut self, name: String, formula: Option<Formula>) {
         if let Some(known) = self.found.get_mut(&name) {
             *known = None;
-        } else if self.order.len() < MOST {
+        } else if self.order.len() < MAX_VARIABLES {
             self.found.insert(name.clone(), formula);
             self.order.push(name);
         }
@@ -92,11 +92,11 @@ impl Scan<'_> {
 
     fn close_array(&mut self) {
         self.depth = self.depth.saturating_sub(1);
-        self.set_array(self.at);
+        self.set_array_variables(self.at);
     }
 
     /// Marks the variables of an array that is assigned to as unknown.
-    fn set_array(&mut self, at: usize) {
+    fn set_array_variables(&mut self, at: usize) {
         if is_assigned(&self.words[at + 1..]) {
             let words = self.words;
             variables_before(words, at).for_each(|name| self.set(name.to_owned(), None));
@@ -114,7 +114,7 @@ impl Scan<'_> {
         for at in (open..end).filter(|_| is_node) {
             match &self.words[at].token {
                 Token::Variable(name) if is_assigned(&self.words[at + 1..]) => self.set(name.clone(), None),
-                Token::Sign(']') => self.set_array(at),
+                Token::Sign(']') => self.set_array_variables(at),
                 _ => {}
             }
         }

@@ -24,12 +24,12 @@ pub(super) struct Values {
 const MOST_VALUES: usize = 20;
 
 /// The maximum length, in bytes, of a known text of a variable: each lookup has a copy of it.
-const LONGEST: usize = 1000;
+const MAX_TEXT_LENGTH: usize = 1000;
 
 impl Values {
     pub(super) fn of(words: &[Word]) -> Values {
-        let (mut values, mut unknown) = (Values::default(), given(words));
-        let mut other = unknown.clone();
+        let (mut values, mut unknown) = (Values::default(), parameters_without_default(words));
+        let mut unknown_texts = unknown.clone();
         for (at, pair) in words.windows(2).enumerate() {
             let (Token::Variable(name), Token::Sign('=')) = (&pair[0].token, &pair[1].token) else { continue };
             let known = values.known.entry(name.clone()).or_default();
@@ -42,11 +42,11 @@ impl Values {
                 values.options.insert(name.clone());
             }
             match value.as_ref().map_or_else(|| pieces(set_to), |value| Some(vec![value.as_str()?.to_owned()])) {
-                Some(pieces) if pieces.iter().map(|piece| piece.len() + 1).sum::<usize>() <= LONGEST => {
+                Some(pieces) if pieces.iter().map(|piece| piece.len() + 1).sum::<usize>() <= MAX_TEXT_LENGTH => {
                     let texts = values.texts.entry(name.clone()).or_default();
                     texts.extend((texts.len() <= MOST_VALUES).then_some(KeyText(pieces)));
                 }
-                _ => drop(other.insert(name.clone())),
+                _ => drop(unknown_texts.insert(name.clone())),
             }
             if known.len() <= MOST_VALUES {
                 known.extend(value);
@@ -54,7 +54,7 @@ impl Values {
         }
         let is_known = |known: &[Value]| known.len() <= MOST_VALUES && known.iter().all(is_short);
         values.known.retain(|name, known| !unknown.contains(name) && is_known(known));
-        values.texts.retain(|name, texts| !other.contains(name) && texts.len() <= MOST_VALUES);
+        values.texts.retain(|name, texts| !unknown_texts.contains(name) && texts.len() <= MOST_VALUES);
         values.given = Given::of(words, &|name| values.has_options(name));
         values
     }
@@ -107,7 +107,7 @@ fn is_end(next: Option<&Word>) -> bool {
 
 /// Returns the parameters of classes, functions and blocks that have no default: whoever calls them gives their
 /// values.
-fn given(words: &[Word]) -> HashSet<String> {
+fn parameters_without_default(words: &[Word]) -> HashSet<String> {
     let (mut given, mut depth, mut is_block) = (HashSet::new(), 0_usize, false);
     for (at, word) in words.iter().enumerate() {
         let next = words.get(at + 1).map(|word| &word.token);
@@ -150,6 +150,6 @@ fn has_options(value: &Value) -> bool {
 }
 
 fn is_short(value: &Value) -> bool {
-    let is_short = |value: &Value| value.as_str().is_none_or(|text| text.len() <= LONGEST);
+    let is_short = |value: &Value| value.as_str().is_none_or(|text| text.len() <= MAX_TEXT_LENGTH);
     value.as_array().map_or_else(|| is_short(value), |items| items.len() <= MOST_VALUES && items.iter().all(is_short))
 }

@@ -34,22 +34,22 @@ fn items(from: &Value) -> NewValue {
         Value::String(text) => Ok(text.chars().map(|c| Value::from(c.to_string())).collect()),
         Value::Bytes(_) => Err(Error::unknown("the characters of a text that is not UTF-8")),
         Value::Integer(n) => integers(0, n - 1),
-        Value::BigInteger(_) => Err(too_many()),
+        Value::BigInteger(_) => Err(too_many_integers()),
         Value::Rich(rich) => match &**rich {
             Rich::Binary(bytes) => Ok(bytes.iter().map(|b| Value::Integer(i64::from(*b))).collect()),
-            Rich::Type(kind) => of_type(kind),
+            Rich::Type(kind) => items_of_type(kind),
             _ => Ok(Value::Undef),
         },
         _ => Ok(Value::Undef),
     }
 }
 
-fn of_type(kind: &Type) -> NewValue {
+fn items_of_type(kind: &Type) -> NewValue {
     match kind.resolved() {
         Type::Enum(values, _) => Ok(values.iter().cloned().map(Value::from).collect()),
         Type::Integer(range) => match (&range.from, &range.to) {
             (Value::Integer(from), Value::Integer(to)) => integers(*from, *to),
-            _ => Err(too_many()),
+            _ => Err(too_many_integers()),
         },
         _ => Ok(Value::Undef),
     }
@@ -57,7 +57,7 @@ fn of_type(kind: &Type) -> NewValue {
 
 fn integers(from: i64, to: i64) -> NewValue {
     if to.checked_sub(from).is_none_or(|count| count >= ITEMS_LIMIT) {
-        return Err(too_many());
+        return Err(too_many_integers());
     }
     Ok((from..=to).map(Value::Integer).collect())
 }
@@ -67,7 +67,7 @@ fn too_many_arguments() -> Error {
     Error::unknown(format!("a hash of a list of more than {ARGUMENTS_LIMIT} items"))
 }
 
-fn too_many() -> Error {
+fn too_many_integers() -> Error {
     Error::unknown(format!("an array of more than {ITEMS_LIMIT} integers"))
 }
 
@@ -80,13 +80,13 @@ pub(super) fn hash(args: &[Value]) -> NewValue {
     let function = constructors::hash()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::Array(entries), option]) => tree(entries, option.as_str() == Some("hash_tree")),
-        (Some(0 | 1), [Value::Array(entries), ..]) => Ok(Value::hash(of_pairs(entries))),
-        (Some(_), [from, ..]) => of_list(from),
+        (Some(0 | 1), [Value::Array(entries), ..]) => Ok(Value::hash(hash_of_pairs(entries))),
+        (Some(_), [from, ..]) => hash_of_list(from),
         _ => Err(function.mismatch(args)),
     }
 }
 
-fn of_pairs(entries: &[Value]) -> Hash {
+fn hash_of_pairs(entries: &[Value]) -> Hash {
     let entry = |entry: &Value| match entry.as_array() {
         Some([key, value]) => Some((key.clone(), value.clone())),
         _ => None,
@@ -95,7 +95,7 @@ fn of_pairs(entries: &[Value]) -> Hash {
 }
 
 /// Returns the hash of a list in which keys and values alternate.
-fn of_list(from: &Value) -> NewValue {
+fn hash_of_list(from: &Value) -> NewValue {
     match from.bare() {
         Value::Hash(_) => Ok(from.clone()),
         Value::Array(list) if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
@@ -131,7 +131,7 @@ fn tree(entries: &[Value], only_hashes: bool) -> NewValue {
             None => graft(&mut root, value)?,
             Some((last, path)) => {
                 let value = if only_hashes { as_hashes(value) } else { value.clone() };
-                set(&mut root, path, last, value)?;
+                set_at_path(&mut root, path, last, value)?;
             }
         }
     }
@@ -179,7 +179,7 @@ fn as_hashes(value: &Value) -> Value {
     }
 }
 
-fn set(at: &mut Value, path: &[Value], last: &Value, value: Value) -> Result<(), Error> {
+fn set_at_path(at: &mut Value, path: &[Value], last: &Value, value: Value) -> Result<(), Error> {
     let unknown = || Error::unknown("a path through a value that is no hash, in 'Hash.new' of a tree");
     let (step, rest) = path.split_first().map_or((last, None), |(step, rest)| (step, Some(rest)));
     match at {
@@ -190,7 +190,7 @@ fn set(at: &mut Value, path: &[Value], last: &Value, value: Value) -> Result<(),
                 return Ok(());
             };
             let mut inner = hash.get_value(step).cloned().unwrap_or_else(|| Value::hash(Hash::new()));
-            set(&mut inner, rest, last, value)?;
+            set_at_path(&mut inner, rest, last, value)?;
             hash.insert(step.clone(), inner);
             Ok(())
         }
@@ -200,7 +200,7 @@ fn set(at: &mut Value, path: &[Value], last: &Value, value: Value) -> Result<(),
             let at = usize::try_from(*n).ok().filter(|at| *at < items.len()).ok_or_else(unknown)?;
             match rest {
                 None => items[at] = value,
-                Some(rest) => set(&mut items[at], rest, last, value)?,
+                Some(rest) => set_at_path(&mut items[at], rest, last, value)?,
             }
             Ok(())
         }

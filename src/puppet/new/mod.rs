@@ -45,7 +45,7 @@ pub(super) fn instance(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
 /// Converts `args` by the type's own function.
 pub(super) fn make(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
     let is_bytes = |arg: &Value| matches!(arg.bare(), Value::Bytes(_));
-    match made(kind, args, ruby) {
+    match make_by_kind(kind, args, ruby) {
         Err(_) if args.iter().any(is_bytes) => {
             Err(Error::unknown(format!("what '{kind}' makes of a text that is not UTF-8")))
         }
@@ -56,7 +56,7 @@ pub(super) fn make(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
     }
 }
 
-fn made(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
+fn make_by_kind(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
     match kind {
         Type::Integer(_) => number::integer(args),
         Type::Float(_) => number::float(args),

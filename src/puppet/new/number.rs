@@ -44,7 +44,7 @@ fn is_true(value: Option<&Value>) -> bool {
 fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> {
     if let [Value::Hash(hash)] = args {
         if let Some(from) = hash.get("from")
-            && !is_instance(&function.own("Convertible")?, from)?
+            && !is_instance(&function.local_type("Convertible")?, from)?
         {
             let text = refused(function, std::slice::from_ref(from), "Integer");
             // The inner error is reported without repeating the name of the function.
@@ -53,7 +53,7 @@ fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> 
         if let Some(radix) = hash.get("radix").filter(|radix| !radix.is_undef()) {
             check_radix(radix)?;
         }
-        let error = assert_instance("Integer.new", &function.own("NamedArgs")?, args[0].clone());
+        let error = assert_instance("Integer.new", &function.local_type("NamedArgs")?, args[0].clone());
         return Ok(error.err().unwrap_or_else(|| function.mismatch(args)));
     }
     let numbers = |arg: &Value| matches!(arg, Value::Integer(_) | Value::BigInteger(_));

@@ -120,15 +120,15 @@ fn decode(text: &[u8], format: &str) -> Result<Vec<u8>, Error> {
                     b => *b,
                 })
                 .collect();
-            strict(&usual).ok_or_else(invalid)
+            decode_strictly(&usual).ok_or_else(invalid)
         }
-        "%B" => strict(text).ok_or_else(invalid),
+        "%B" => decode_strictly(text).ok_or_else(invalid),
         _ => Ok(text.to_vec()),
     }
 }
 
 /// Decodes base 64 as Ruby's `unpack("m0")` does, or returns `None` where that fails.
-fn strict(text: &[u8]) -> Option<Vec<u8>> {
+fn decode_strictly(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 

@@ -72,7 +72,8 @@ pub(super) fn check(pattern: &str) -> Result<(), Error> {
 
 /// Returns Ruby's error for a pattern.
 pub(super) fn fault(pattern: &str, what: &str) -> Error {
-    let renamed = misnamed_group(pattern, what).or_else(|| ends_in_options(pattern, what).then(|| END.to_owned()));
+    let renamed =
+        misnamed_group(pattern, what).or_else(|| ends_in_options(pattern, what).then(|| UNFINISHED_GROUP.to_owned()));
     let text = format!("{}: {}", renamed.as_deref().unwrap_or(what), regexp::inspect(pattern));
     // Ruby has no such message.
     let is_other = what == "target of repeat operator is invalid";
@@ -84,7 +85,7 @@ pub(super) fn fault(pattern: &str, what: &str) -> Error {
 }
 
 /// Ruby's error for a group without an end.
-const END: &str = "end pattern in group";
+const UNFINISHED_GROUP: &str = "end pattern in group";
 
 /// Returns Ruby's error for a group whose name Oniguruma refuses. In Ruby, the name extends to its bracket or the
 /// end.
@@ -96,8 +97,8 @@ fn misnamed_group(pattern: &str, what: &str) -> Option<String> {
     let at = pattern.find(&format!("<{name}"))?;
     let name = &pattern[at + 1..];
     // Ruby accepts such characters, in references as well.
-    let taken = name.split_once('>').filter(|_| what.starts_with("invalid char"));
-    match taken {
+    let bracketed = name.split_once('>').filter(|_| what.starts_with("invalid char"));
+    match bracketed {
         Some((name, _)) => pattern[..at].ends_with("\\k").then(|| format!("undefined name <{name}> reference")),
         None => Some(format!("invalid group name <{}>", name.split_once('>').map_or(name, |(name, _)| name))),
     }
@@ -115,7 +116,7 @@ const BEYOND_ASCII: char = '\u{80}';
 const BEYOND_CYRILLIC: char = '\u{530}';
 
 /// Properties that all versions of Unicode agree on for Latin, Greek and Cyrillic.
-const SETTLED: [&str; 18] = [
+const SETTLED_PROPERTIES: [&str; 18] = [
     "ascii", "cntrl", "cyrillic", "digit", "greek", "l", "latin", "letter", "ll", "lower", "lu", "n", "nd", "p", "s",
     "space", "upper", "z",
 ];
@@ -132,17 +133,19 @@ impl UncertainChars {
     /// Returns the characters that `pattern` may treat differently, because it ignores case or has a class that
     /// differs between versions of Unicode.
     pub(super) fn of(pattern: &str) -> UncertainChars {
-        let from = |from| UncertainChars { from, folded: Vec::new() };
+        let all_from = |from| UncertainChars { from, folded: Vec::new() };
         if pattern.contains(":punct:]") || pattern.contains(":^punct:]") {
-            return from(BEYOND_ASCII);
+            return all_from(BEYOND_ASCII);
         }
         let mut properties = properties(pattern).peekable();
         let has_some = properties.peek().is_some();
-        match (ignores_case(pattern), has_some, properties.all(|name| SETTLED.contains(&name.as_str()))) {
-            (false, false, _) => from(char::MAX),
-            (false, true, true) => from(BEYOND_CYRILLIC),
-            (true, false, _) if is_plain(pattern) => UncertainChars { from: BEYOND_CYRILLIC, folded: folded(pattern) },
-            _ => from(BEYOND_ASCII),
+        match (ignores_case(pattern), has_some, properties.all(|name| SETTLED_PROPERTIES.contains(&name.as_str()))) {
+            (false, false, _) => all_from(char::MAX),
+            (false, true, true) => all_from(BEYOND_CYRILLIC),
+            (true, false, _) if is_plain(pattern) => {
+                UncertainChars { from: BEYOND_CYRILLIC, folded: folded_letters(pattern) }
+            }
+            _ => all_from(BEYOND_ASCII),
         }
     }
 
@@ -159,18 +162,18 @@ fn is_plain(pattern: &str) -> bool {
 }
 
 /// Returns the characters beyond ASCII that are letters of a plain pattern when case is ignored.
-fn folded(pattern: &str) -> Vec<char> {
+fn folded_letters(pattern: &str) -> Vec<char> {
     let pattern = pattern.to_ascii_lowercase();
     // Two letters `s` match one `ß`.
     let letters_s = pattern.matches('s').count() + usize::from(pattern.contains(['*', '+', '{']));
-    let of = |c: char| match c {
+    let is_of_letter = |c: char| match c {
         'ß' => letters_s > 1,
         'ſ' => pattern.contains('s'),
         'İ' | 'ı' => pattern.contains('i'),
         'ŉ' => pattern.contains('n'),
         _ => pattern.contains('j'),
     };
-    ['ß', 'ſ', 'İ', 'ı', 'ŉ', 'ǰ'].into_iter().filter(|c| of(*c)).collect()
+    ['ß', 'ſ', 'İ', 'ı', 'ŉ', 'ǰ'].into_iter().filter(|c| is_of_letter(*c)).collect()
 }
 
 /// Returns the names of the properties in a pattern, without their `^`, in lower case.
@@ -274,7 +277,7 @@ fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
             if decoded.is_empty() { Err("invalid Unicode list") } else { Ok((list.len() + 2, decoded)) }
         }
         ("\\u", None) => {
-            let digits = hex(rest, 4);
+            let digits = hex_digits(rest, 4);
             match digits.len() {
                 0 if rest.is_empty() => Err("too short escape sequence"),
                 4 => Ok((4, character(u32::from_str_radix(digits, 16).map_err(|_| "invalid Unicode escape")?)?)),
@@ -282,7 +285,7 @@ fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
             }
         }
         _ => {
-            let digits = hex(rest, 2);
+            let digits = hex_digits(rest, 2);
             let first = u8::from_str_radix(digits, 16).map_err(|_| "invalid hex escape")?;
             if first.is_ascii() {
                 return Ok((digits.len(), format!("\\x{first:02X}")));
@@ -299,14 +302,14 @@ fn bytes(first: u8, length: usize, rest: &str) -> Result<(usize, String), &'stat
         if let Ok(text) = std::str::from_utf8(&bytes) {
             return Ok((length, text.to_owned()));
         }
-        let digits = rest[length..].strip_prefix("\\x").map(|rest| hex(rest, 2)).unwrap_or_default();
+        let digits = rest[length..].strip_prefix("\\x").map(|rest| hex_digits(rest, 2)).unwrap_or_default();
         let next = u8::from_str_radix(digits, 16).ok().filter(|_| bytes.len() < 4);
         bytes.push(next.ok_or("invalid multibyte escape")?);
         length += 2 + digits.len();
     }
 }
 
-fn hex(text: &str, most: usize) -> &str {
+fn hex_digits(text: &str, most: usize) -> &str {
     &text[..text.bytes().take(most).take_while(u8::is_ascii_hexdigit).count()]
 }
 

@@ -24,7 +24,7 @@ pub fn parse(text: &str, format: Option<&Value>, zone: Option<&str>) -> Time {
     for format in &formats {
         let Some(parsed) = strptime::parse(text, format)? else { continue };
         if !(parsed.has_leftover || zone.is_some() && parsed.zone.is_some()) {
-            return at(&parsed, zone);
+            return time_in_zone(&parsed, zone);
         }
     }
     let shown = formats.join(", ");
@@ -40,10 +40,10 @@ fn parse_one(text: &str, format: &str, zone: Option<&str>) -> Time {
         let text = "Using a Timezone designator in format specification is mutually exclusive to providing an explicit timezone argument";
         return Err(Error::puppet(text));
     }
-    at(&parsed, zone)
+    time_in_zone(&parsed, zone)
 }
 
-fn at(parsed: &strptime::Parsed, zone: Option<&str>) -> Time {
+fn time_in_zone(parsed: &strptime::Parsed, zone: Option<&str>) -> Time {
     let time = parsed.utc()?;
     match zone.or(parsed.zone.as_deref()) {
         Some(zone) => Ok(time - strptime::utc_offset(zone)? * SECOND),

@@ -16,9 +16,10 @@ type Found = Result<&'static Function, Error>;
 
 /// Makes a function on first use.
 macro_rules! new_function {
-    ($name:expr, $own:expr, $signatures:expr) => {{
-        static MADE: LazyLock<Result<Function, Error>> = LazyLock::new(|| Function::new($name, $own, $signatures));
-        MADE.as_ref().map_err(Clone::clone)
+    ($name:expr, $local_types:expr, $signatures:expr) => {{
+        static FUNCTION: LazyLock<Result<Function, Error>> =
+            LazyLock::new(|| Function::new($name, $local_types, $signatures));
+        FUNCTION.as_ref().map_err(Clone::clone)
     }};
 }
 

@@ -113,16 +113,16 @@ pub(crate) fn merge(varying: usize, sizes: Group, found: Vec<Vec<Mismatch>>) -> 
 
 fn array(items: &Type, size: Option<&Range>, original: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
     match actual {
-        Type::Tuple(types, own) => {
-            let actual_size = own.clone().unwrap_or_else(|| Range::count(types.len()));
+        Type::Tuple(types, declared_size) => {
+            let actual_size = declared_size.clone().unwrap_or_else(|| Range::count(types.len()));
             if !or_any(size).covers(&actual_size) {
                 return vec![Mismatch::new(path, Kind::Size(or_any(size), actual_size))];
             }
             let wrong = types.iter().enumerate().filter(|(_, kind)| !assignable(items, kind));
             wrong.flat_map(|(at, kind)| describe(items, kind, &inside(path, Step::Index(at)))).collect()
         }
-        Type::Array(held, own) => {
-            let actual_size = or_any(own.as_ref());
+        Type::Array(held, declared_size) => {
+            let actual_size = or_any(declared_size.as_ref());
             match size.filter(|size| !size.covers(&actual_size)) {
                 Some(size) => vec![Mismatch::new(path, Kind::Size(size.clone(), actual_size))],
                 None => vec![Mismatch::of_type(path, original, &Type::array((**held).clone(), None))],
@@ -157,19 +157,19 @@ fn hash(entry: &(Type, Type), size: Option<&Range>, original: &Type, actual: &Ty
             }
             found
         }
-        Type::Hash(held, own) => hash_of_hash(held, own.as_ref(), size.cloned(), original, path),
+        Type::Hash(held, declared_size) => hash_of_hash(held, declared_size.as_ref(), size.cloned(), original, path),
         _ => vec![Mismatch::of_type(path, original, actual)],
     }
 }
 
 fn hash_of_hash(
     held: &(Type, Type),
-    own: Option<&Range>,
+    declared_size: Option<&Range>,
     size: Option<Range>,
     original: &Type,
     path: &[Step],
 ) -> Vec<Mismatch> {
-    let actual_size = or_any(own);
+    let actual_size = or_any(declared_size);
     if let Some(size) = size.filter(|size| !size.covers(&actual_size)) {
         return vec![Mismatch::new(path, Kind::Size(size, actual_size))];
     }
@@ -180,7 +180,9 @@ fn hash_of_hash(
 fn record(elements: &[Element], original: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
     match actual {
         Type::Struct(others) => record_of_record(elements, others, path),
-        Type::Hash(held, own) => hash_of_hash(held, own.as_ref(), Some(struct_size(elements)), original, path),
+        Type::Hash(held, declared_size) => {
+            hash_of_hash(held, declared_size.as_ref(), Some(struct_size(elements)), original, path)
+        }
         _ => vec![Mismatch::of_type(path, original, actual)],
     }
 }

@@ -64,8 +64,8 @@ pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> 
 /// Returns true if Puppet can use `Init[inner, args]`: `new` of the type accepts these arguments. False for tuples,
 /// structs and hashes, whose parameters Puppet mistakes for those of another type.
 pub(crate) fn is_usable(inner: &Type, args: &[Value]) -> bool {
-    let trips = matches!(inner.resolved(), Type::Tuple(..) | Type::Struct(_) | Type::Hash(..));
-    !trips && accepted(inner, args).is_ok()
+    let is_mistaken = matches!(inner.resolved(), Type::Tuple(..) | Type::Struct(_) | Type::Hash(..));
+    !is_mistaken && accepted(inner, args).is_ok()
 }
 
 /// Returns true if a value is of `Init[inner, args]`.

@@ -17,7 +17,7 @@ use crate::value::{Type, Value};
 /// A function with one or more signatures.
 pub(crate) struct Function {
     name: &'static str,
-    own: Vec<(&'static str, Type)>,
+    local_types: Vec<(&'static str, Type)>,
     /// The signatures in the order in which they are tried.
     pub(crate) signatures: Vec<Signature>,
 }
@@ -34,11 +34,11 @@ impl Function {
     /// ends with `?` is optional.
     pub(crate) fn new(
         name: &'static str,
-        own: &[(&'static str, &str)],
+        local_types: &[(&'static str, &str)],
         signatures: &[&[(&'static str, &str)]],
     ) -> Result<Function, Error> {
         let mut local: Vec<(&'static str, Type)> = Vec::new();
-        for (name, text) in own {
+        for (name, text) in local_types {
             let kind = normalize(&parse_with(text, &local)?);
             local.push((name, Type::Alias(Alias::Local(Arc::new((name, kind))))));
         }
@@ -51,19 +51,19 @@ impl Function {
             })
         };
         let signatures = signatures.iter().map(signature).collect::<Result<_, Error>>()?;
-        Ok(Function { name, own: local, signatures })
+        Ok(Function { name, local_types: local, signatures })
     }
 
     /// Returns one of the function's own types.
-    pub(crate) fn own(&self, name: &str) -> Result<Type, Error> {
-        let found = self.own.iter().find(|(own, _)| *own == name);
+    pub(crate) fn local_type(&self, name: &str) -> Result<Type, Error> {
+        let found = self.local_types.iter().find(|(local, _)| *local == name);
         found.map(|(_, kind)| kind.clone()).ok_or_else(|| Error::unknown(format!("no type '{name}'")))
     }
 
     /// Returns the first signature that accepts `args`, or `None` if none does.
     pub(crate) fn pick(&self, args: &[Value]) -> Result<Option<usize>, Error> {
         for (at, signature) in self.signatures.iter().enumerate() {
-            if signature.takes(args)? {
+            if signature.accepts(args)? {
                 return Ok(Some(at));
             }
         }
@@ -123,7 +123,7 @@ impl Signature {
         Type::Tuple(self.types.clone().into(), Some(self.size()))
     }
 
-    fn takes(&self, args: &[Value]) -> Result<bool, Error> {
+    fn accepts(&self, args: &[Value]) -> Result<bool, Error> {
         if args.len() < self.required || args.len() > self.types.len() {
             return Ok(false);
         }

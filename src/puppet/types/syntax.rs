@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str) -> Parsed<Node<'_>> {
     while let Some(token) = parser.next() {
         if token.sign == "," {
             let is_last = parser.at + 1 == parser.tokens.len();
-            let place = at_place(text, token.start, "illegal comma separated argument list");
+            let place = error_at(text, token.start, "illegal comma separated argument list");
             return Err(parser.fault.unwrap_or(if is_last { end_of_input() } else { place }));
         }
         if token.sign == ";" {
@@ -100,7 +100,7 @@ impl<'t> Parser<'t> {
         match self.next() {
             Some(token) => {
                 let shown = self.text[token.start..token.end].trim_matches(['\'', '"']);
-                at_place(self.text, token.start, &format!("Syntax error at '{shown}'"))
+                error_at(self.text, token.start, &format!("Syntax error at '{shown}'"))
             }
             None => self.fault.clone().unwrap_or_else(end_of_input),
         }
@@ -269,31 +269,33 @@ fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
-        if let Some(length) = ignored(text, at, c)? {
+        if let Some(length) = ignored_length(text, at, c)? {
             at += length;
             continue;
         }
         let value_before = tokens.last().is_some_and(|last| last.literal.is_some() || matches!(last.sign, "]" | ")"));
         let (length, sign, literal) = match c {
-            'A'..='Z' | ':' if let Some(length) = reference(rest) => {
+            'A'..='Z' | ':' if let Some(length) = reference_length(rest) => {
                 if rest[length..].starts_with("::") {
-                    return Err(at_place(text, at + length + 1, "Illegal class reference"));
+                    return Err(error_at(text, at + length + 1, "Illegal class reference"));
                 }
                 (length, "", Some(Kind::Reference(&rest[..length])))
             }
-            'a'..='z' | '_' | ':' if let Some(length) = word(rest) => {
-                (length, "", Some(name(&rest[..length]).ok_or_else(|| keyword(text, at, &rest[..length]))?))
-            }
+            'a'..='z' | '_' | ':' if let Some(length) = word_length(rest) => (
+                length,
+                "",
+                Some(word_literal(&rest[..length]).ok_or_else(|| keyword_error(text, at, &rest[..length]))?),
+            ),
             '0'..='9' => {
                 let length = number_length(rest);
                 (length, "", Some(Kind::Literal(number(&rest[..length]).ok_or_else(|| no_number(text, at, length))?)))
             }
             '\'' => {
-                let (length, content) = single_quoted(rest).ok_or_else(|| unclosed(text, at, "\"'\""))?;
+                let (length, content) = single_quoted(rest).ok_or_else(|| unclosed_quote(text, at, "\"'\""))?;
                 (length, "", Some(Kind::Literal(content.into())))
             }
             '"' => {
-                let (length, literal) = double_quoted(rest).ok_or_else(|| unclosed(text, at, "'\"'"))?;
+                let (length, literal) = double_quoted(rest).ok_or_else(|| unclosed_quote(text, at, "'\"'"))?;
                 (length, "", Some(literal))
             }
             '/' if !value_before && let Some((length, pattern)) = regex(rest) => {
@@ -310,7 +312,7 @@ fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
                 let sign = SIGNS
                     .iter()
                     .find(|sign| rest.starts_with(**sign))
-                    .ok_or_else(|| at_place(text, at, "Syntax error at ''"))?;
+                    .ok_or_else(|| error_at(text, at, "Syntax error at ''"))?;
                 (sign.len(), *sign, None)
             }
         };
@@ -321,14 +323,14 @@ fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
 }
 
 /// Returns the length of the blank or comment that begins at `at` with `c`, or `None` if there is none.
-fn ignored(text: &str, at: usize, c: char) -> Parsed<Option<usize>> {
+fn ignored_length(text: &str, at: usize, c: char) -> Parsed<Option<usize>> {
     let rest = &text[at..];
     Ok(match c {
         c if c.is_whitespace() => Some(c.len_utf8()),
         '#' => Some(rest.find('\n').unwrap_or(rest.len())),
         '/' if rest.starts_with("/*") => {
             // The end shares no sign with the beginning: `/*/` is not closed.
-            let length = rest[2..].find("*/").ok_or_else(|| at_place(text, at, "Unclosed multiline comment"))?;
+            let length = rest[2..].find("*/").ok_or_else(|| error_at(text, at, "Unclosed multiline comment"))?;
             Some(length + 4)
         }
         _ => None,
@@ -336,7 +338,7 @@ fn ignored(text: &str, at: usize, c: char) -> Parsed<Option<usize>> {
 }
 
 /// Returns an error with its line and column.
-fn at_place(text: &str, at: usize, what: &str) -> Error {
+fn error_at(text: &str, at: usize, what: &str) -> Error {
     let before = &text[..at];
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
@@ -348,14 +350,14 @@ fn end_of_input() -> Error {
 }
 
 /// Returns the error for a quote that is never closed, with the beginning of the quoted text.
-fn unclosed(text: &str, at: usize, quote: &str) -> Error {
+fn unclosed_quote(text: &str, at: usize, quote: &str) -> Error {
     let rest = &text[at + 1..];
     let followed: String = match rest {
         "" => "<eof>".into(),
         rest => rest.chars().take(5).collect::<String>() + "...",
     };
     let followed = followed.replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r");
-    at_place(text, at + 1, &format!("Unclosed quote after {quote} followed by '{followed}'"))
+    error_at(text, at + 1, &format!("Unclosed quote after {quote} followed by '{followed}'"))
 }
 
 fn no_number(text: &str, at: usize, length: usize) -> Error {
@@ -368,7 +370,7 @@ fn no_number(text: &str, at: usize, length: usize) -> Error {
         lower if lower.starts_with("0x") => match lower[2..].split_once('.') {
             // If only digits precede the dot, Puppet leaves out the `0x` and calls the number decimal.
             Some((digits, _)) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-                return at_place(text, at + 2, &format!("Not a valid decimal number {}", &shown[2..]));
+                return error_at(text, at + 2, &format!("Not a valid decimal number {}", &shown[2..]));
             }
             _ => format!("Not a valid hex number {shown}"),
         },
@@ -378,18 +380,18 @@ fn no_number(text: &str, at: usize, length: usize) -> Error {
         }
         _ => format!("Illegal number '{shown}'"),
     };
-    at_place(text, at, &what)
+    error_at(text, at, &what)
 }
 
-fn keyword(text: &str, at: usize, word: &str) -> Error {
+fn keyword_error(text: &str, at: usize, word: &str) -> Error {
     if word == "type" {
         return Error::unknown("a declaration in a type");
     }
-    at_place(text, at, &format!("Syntax error at '{word}'"))
+    error_at(text, at, &format!("Syntax error at '{word}'"))
 }
 
 /// Returns the length of a name with capitals: `A::B`.
-fn reference(text: &str) -> Option<usize> {
+fn reference_length(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
         let start = if text[at..].starts_with("::") { at + 2 } else { at };
@@ -405,7 +407,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Returns the length of a bare word: `a`, `a::b`, `a-b`.
-fn word(text: &str) -> Option<usize> {
+fn word_length(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
         let start = if text[at..].starts_with("::") { at + 2 } else { at };
@@ -418,7 +420,7 @@ fn word(text: &str) -> Option<usize> {
 }
 
 /// Returns the literal of a word, or `None` for a keyword that cannot be part of a type.
-fn name(word: &str) -> Option<Kind<'_>> {
+fn word_literal(word: &str) -> Option<Kind<'_>> {
     const KEYWORDS: [&str; 16] = [
         "case", "class", "define", "if", "elsif", "else", "inherits", "node", "and", "or", "in", "unless", "function",
         "type", "attr", "private",

@@ -39,8 +39,8 @@ impl<'a> Edit<'a> {
         }
         let keys = root_keys(former, marks).filter(|keys| has_plain_start(former, keys))?;
         let versions = Versions { content, former, keys: &keys };
-        let first = versions.first()?;
-        let last = versions.last(first);
+        let first = versions.first_key()?;
+        let last = versions.end_key(first);
         let text = versions.between(first, last);
         if text.len() > content.len() / 2 {
             return None;
@@ -48,7 +48,7 @@ impl<'a> Edit<'a> {
         let line = i32::try_from(marks.children[first].line).ok()?;
         let tail_shift = match marks.children.get(last) {
             Some(_) if !goes_on_behind(text) => return None,
-            Some(behind) => lines(text)? - (i32::try_from(behind.line).ok()? - line),
+            Some(behind) => count_line_ends(text)? - (i32::try_from(behind.line).ok()? - line),
             None => 0,
         };
         Some(Edit { entries: first..last, text, text_shift: line - 1, tail_shift })
@@ -84,7 +84,7 @@ struct Versions<'a, 'f> {
 
 impl<'a> Versions<'a, '_> {
     /// Returns the last root key before the first difference that is also a key of the new version.
-    fn first(&self) -> Option<usize> {
+    fn first_key(&self) -> Option<usize> {
         let has_key = |at: &usize| starts_with_key(&self.content[self.keys[*at]..]);
         let same = same_start(self.former, self.content);
         (0..self.keys.partition_point(|key| *key <= same)).rev().find(has_key)
@@ -92,22 +92,23 @@ impl<'a> Versions<'a, '_> {
 
     /// Returns the first root key, not before the key `first`, after which nothing differs, or the number of keys if
     /// there is none.
-    fn last(&self, first: usize) -> usize {
+    fn end_key(&self, first: usize) -> usize {
         let start = self.keys[first];
         let same = same_end(&self.former[start..], &self.content[start..]);
         let begins_line = |at: usize| at == start || self.content[at - 1] == b'\n';
-        let is_one = |at: &usize| self.former.len() - self.keys[*at] <= same && begins_line(self.moved(self.keys[*at]));
-        (first..self.keys.len()).find(is_one).unwrap_or(self.keys.len())
+        let is_end =
+            |at: &usize| self.former.len() - self.keys[*at] <= same && begins_line(self.new_place(self.keys[*at]));
+        (first..self.keys.len()).find(is_end).unwrap_or(self.keys.len())
     }
 
     /// Returns the text of the new version from the key `first` up to the key `last`.
     fn between(&self, first: usize, last: usize) -> &'a [u8] {
-        let end = self.keys.get(last).map_or(self.content.len(), |key| self.moved(*key));
+        let end = self.keys.get(last).map_or(self.content.len(), |key| self.new_place(*key));
         &self.content[self.keys[first]..end]
     }
 
     /// Returns the place in the new version of the text at `at` in the former one, counted from the end.
-    fn moved(&self, at: usize) -> usize {
+    fn new_place(&self, at: usize) -> usize {
         self.content.len() - (self.former.len() - at)
     }
 }
@@ -163,7 +164,7 @@ fn starts_with_key(text: &[u8]) -> bool {
 
 /// Returns what follows the key that `text` starts with, or `None` if that is uncertain.
 fn after_plain_key(text: &[u8]) -> Option<&[u8]> {
-    let text = &text[..text.len().min(LONGEST_KEY + 2)];
+    let text = &text[..text.len().min(MAX_KEY_LENGTH + 2)];
     let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
     if !is_word(text.first()?) {
         return None;
@@ -198,12 +199,12 @@ fn has_plain_breaks(text: &[u8]) -> bool {
 }
 
 /// Returns the number of lines that end in a text.
-fn lines(text: &[u8]) -> Option<i32> {
+fn count_line_ends(text: &[u8]) -> Option<i32> {
     i32::try_from(memchr_iter(b'\n', text).count()).ok()
 }
 
 /// The maximum length of a key that is recognised, in bytes: surely not more than libyaml allows.
-const LONGEST_KEY: usize = 256;
+const MAX_KEY_LENGTH: usize = 256;
 
 /// The number of bytes that are compared at once.
 const BLOCK: usize = 256;

@@ -94,7 +94,7 @@ pub fn parse_without_aliases(content: &[u8]) -> Parsed {
 fn compose<'a>(content: &'a [u8], mut composer: compose::Composer<'a>) -> Parsed {
     let mut scalars = Notes::default();
     let (result, mut notes) = grammar::first_document(content, &mut |event| {
-        server::look(&event, &mut scalars);
+        server::note_scalar(&event, &mut scalars);
         composer.feed(event)
     });
     scalars.iter().for_each(|(line, kind)| notes.add(line, kind));

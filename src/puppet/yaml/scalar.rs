@@ -135,19 +135,19 @@ fn number_or_time(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
 }
 
 /// Returns the bytes after `min` to `max` digits, or `None` if there are fewer.
-fn digits(bytes: &[u8], min: usize, max: usize) -> Option<&[u8]> {
+fn after_digits(bytes: &[u8], min: usize, max: usize) -> Option<&[u8]> {
     let n = bytes.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
     (n >= min).then(|| &bytes[n..])
 }
 
-fn byte<'a>(bytes: &'a [u8], set: &[u8]) -> Option<&'a [u8]> {
+fn after_byte<'a>(bytes: &'a [u8], set: &[u8]) -> Option<&'a [u8]> {
     bytes.split_first().filter(|(b, _)| set.contains(b)).map(|(_, rest)| rest)
 }
 
 /// Returns true for a date such as `2001-02-30`, even if it is not in the calendar.
 fn is_date(bytes: &[u8]) -> bool {
     let parts = || {
-        let rest = byte(digits(bytes, 4, 4)?, b"-")?;
+        let rest = after_byte(after_digits(bytes, 4, 4)?, b"-")?;
         let dash = rest.iter().position(|b| *b == b'-')?;
         let (month, day) = (&rest[..dash], &rest[dash + 1..]);
         let month_fits = matches!(month, [b'0'..=b'9'] | [b'1', b'0'..=b'2'] | [b'0', b'0'..=b'9']);
@@ -159,45 +159,46 @@ fn is_date(bytes: &[u8]) -> bool {
 
 /// Returns true for a time such as `2001-12-14t21:59:43.10-05:00`.
 fn is_time(bytes: &[u8]) -> bool {
-    clock(bytes).is_some_and(zone)
+    after_clock(bytes).is_some_and(is_zone)
 }
 
 /// Returns the text after the date and the time of day.
-fn clock(bytes: &[u8]) -> Option<&[u8]> {
-    let bytes = byte(bytes, b"-").unwrap_or(bytes);
-    let rest = byte(digits(bytes, 4, 4)?, b"-")?;
-    let rest = byte(digits(rest, 1, 2)?, b"-")?;
-    let rest = digits(rest, 1, 2)?;
-    let rest = match byte(rest, b"Tt") {
+fn after_clock(bytes: &[u8]) -> Option<&[u8]> {
+    let bytes = after_byte(bytes, b"-").unwrap_or(bytes);
+    let rest = after_byte(after_digits(bytes, 4, 4)?, b"-")?;
+    let rest = after_byte(after_digits(rest, 1, 2)?, b"-")?;
+    let rest = after_digits(rest, 1, 2)?;
+    let rest = match after_byte(rest, b"Tt") {
         Some(rest) => rest,
-        None => spaces(byte(rest, SPACE)?),
+        None => after_spaces(after_byte(rest, SPACE)?),
     };
-    let rest = byte(digits(rest, 1, 2)?, b":")?;
-    let rest = byte(digits(rest, 2, 2)?, b":")?;
-    let rest = digits(rest, 2, 2)?;
-    byte(rest, b".").map_or(Some(rest), |fraction| digits(fraction, 0, usize::MAX))
+    let rest = after_byte(after_digits(rest, 1, 2)?, b":")?;
+    let rest = after_byte(after_digits(rest, 2, 2)?, b":")?;
+    let rest = after_digits(rest, 2, 2)?;
+    after_byte(rest, b".").map_or(Some(rest), |fraction| after_digits(fraction, 0, usize::MAX))
 }
 
 const SPACE: &[u8] = b" \t\r\x0b\x0c";
 
-fn spaces(bytes: &[u8]) -> &[u8] {
+fn after_spaces(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().take_while(|b| SPACE.contains(b)).count()..]
 }
 
-fn zone(rest: &[u8]) -> bool {
+fn is_zone(rest: &[u8]) -> bool {
     if rest.is_empty() {
         return true;
     }
-    let rest = spaces(rest);
+    let rest = after_spaces(rest);
     if rest == b"Z" {
         return true;
     }
-    let Some(offset) = byte(rest, b"+-") else { return false };
+    let Some(offset) = after_byte(rest, b"+-") else { return false };
     let count = offset.iter().take_while(|b| b.is_ascii_digit()).count();
     match offset.get(count) {
         None => (1..=4).contains(&count),
         Some(b':') => {
-            (1..=2).contains(&count) && digits(&offset[count + 1..], 0, 2).is_some_and(ends_after_pair(offset, count))
+            (1..=2).contains(&count)
+                && after_digits(&offset[count + 1..], 0, 2).is_some_and(ends_after_pair(offset, count))
         }
         Some(_) => false,
     }

@@ -7,15 +7,15 @@ use super::{compose, grammar, scalar};
 use crate::puppet::server::{Effect, Kind, Notes, Servers};
 
 /// The tag `!!int`.
-const INTEGER: &str = "tag:yaml.org,2002:int";
+const INTEGER_TAG: &str = "tag:yaml.org,2002:int";
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Adds a scalar to the places that a server reads differently.
-pub(super) fn look(event: &Event<'_>, notes: &mut Notes) {
+pub(super) fn note_scalar(event: &Event<'_>, notes: &mut Notes) {
     if let Data::Scalar { props, value, text: false } = &event.data
-        && let Some(kind) = of_scalar(value)
-        && props.tag.as_deref().is_none_or(|tag| tag == INTEGER)
+        && let Some(kind) = kind_of_scalar(value)
+        && props.tag.as_deref().is_none_or(|tag| tag == INTEGER_TAG)
     {
         notes.add(event.line, kind);
     }
@@ -44,7 +44,7 @@ pub fn read_by_server(content: &[u8]) -> Option<(u32, Kind)> {
 }
 
 /// Returns the kind of a plain scalar, or `None` if all servers read it alike.
-fn of_scalar(text: &str) -> Option<Kind> {
+fn kind_of_scalar(text: &str) -> Option<Kind> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_digits = |b: u8| matches!(b, b'0'..=b'9' | b',' | b'_');
     if text.eq_ignore_ascii_case("+.inf") {

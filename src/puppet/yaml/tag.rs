@@ -24,15 +24,15 @@ pub(super) enum Mapping {
     /// The hash below its key `elements`; those of `ivars` are instance variables.
     WithVariables,
     /// Nothing: it is refused, but only after its entries were read.
-    Late(Refusal),
+    RefusedLater(Refusal),
 }
 
 /// Returns the value of a tagged scalar.
 pub(super) fn scalar(tag: &str, text: &str, psych: Psych) -> Result<Value, Refusal> {
-    utf8(tag)?;
+    check_utf8(tag)?;
     if tag == TEXT || class_of(tag, &["!str", "!ruby/string"]).is_some() {
         return match class_of(tag, &["!str", "!ruby/string"]) {
-            Some(name) if !name.is_empty() => Err(class(name)),
+            Some(name) if !name.is_empty() => Err(refused_class(name)),
             _ => Ok(Value::from(text)),
         };
     }
@@ -45,15 +45,15 @@ pub(super) fn scalar(tag: &str, text: &str, psych: Psych) -> Result<Value, Refus
         "!ruby/range" => Err(Refusal::Class("Range".into())),
         "!ruby/encoding" => encoding(text),
         "!ruby/class" | "!ruby/module" if text.is_empty() => Ok(Value::Undef),
-        "!ruby/class" | "!ruby/module" if text == "Symbol" => Ok(ruby("Class", text)),
+        "!ruby/class" | "!ruby/module" if text == "Symbol" => Ok(ruby_object("Class", text)),
         "!ruby/class" | "!ruby/module" => Err(Refusal::Class(text.into())),
         "!float" | "tag:yaml.org,2002:float" => float(text, psych),
-        _ if after(tag, "!ruby/sym").is_some() => Ok(Value::Symbol(text.into())),
+        _ if after_prefix(tag, "!ruby/sym").is_some() => Ok(Value::Symbol(text.into())),
         _ => scalar::resolve(text, psych),
     }
 }
 
-/// The encodings that Ruby knows, except those in [`NUMBERED`].
+/// The encodings that Ruby knows, except those in [`NUMBERED_ENCODINGS`].
 const ENCODINGS: &str = "locale external filesystem ASCII US-ASCII ANSI_X3.4-1968 646 ASCII-8BIT BINARY UTF-7 UTF-8 UTF-8-HFS UTF-8-MAC UTF8-MAC
     UTF8-DoCoMo UTF8-KDDI UTF8-SoftBank UTF-16 UTF-16BE UTF-16LE UTF-32 UTF-32BE UTF-32LE UCS-2BE UCS-4BE UCS-4LE CESU-8 Big5 Big5-HKSCS
     Big5-HKSCS:2008 Big5-UAO csWindows31J ebcdic-cp-us Emacs-Mule EUC-CN EUC-JIS-2004 EUC-JISX0213 EUC-JP euc-jp-ms EUC-KR EUC-TW eucCN eucJP
@@ -62,7 +62,7 @@ const ENCODINGS: &str = "locale external filesystem ASCII US-ASCII ANSI_X3.4-196
     SJIS SJIS-DoCoMo SJIS-KDDI SJIS-SoftBank stateless-ISO-2022-JP stateless-ISO-2022-JP-KDDI TIS-620 Windows-31J IBM037";
 
 /// Families of encodings whose names are a prefix and a number.
-const NUMBERED: [(&[&str], &str); 4] = [
+const NUMBERED_ENCODINGS: [(&[&str], &str); 4] = [
     (&["ISO-8859-", "ISO8859-"], "1 2 3 4 5 6 7 8 9 10 11 13 14 15 16"),
     (&["CP", "Windows-"], "1250 1251 1252 1253 1254 1255 1256 1257 1258 874"),
     (&["CP", "IBM"], "437 720 737 775 850 852 855 857 860 861 862 863 864 865 866 869"),
@@ -78,18 +78,20 @@ fn encoding(name: &str) -> Result<Value, Refusal> {
     if is("internal") {
         return Ok(Value::Undef);
     }
-    if ENCODINGS.split_whitespace().any(is) || NUMBERED.iter().any(|(prefixes, numbers)| numbered(prefixes, numbers)) {
-        return Ok(ruby("Encoding", name));
+    if ENCODINGS.split_whitespace().any(is)
+        || NUMBERED_ENCODINGS.iter().any(|(prefixes, numbers)| numbered(prefixes, numbers))
+    {
+        return Ok(ruby_object("Encoding", name));
     }
     Err(Refusal::Error(format!("unknown encoding name - {name}")))
 }
 
-fn ruby(class: &'static str, name: &str) -> Value {
+fn ruby_object(class: &'static str, name: &str) -> Value {
     Value::Rich(Rich::Ruby(class, name.into()).into())
 }
 
 /// Fails for a tag that was not valid UTF-8 (the scanner makes it a NUL), as Ruby's regular expressions do.
-fn utf8(tag: &str) -> Result<(), Refusal> {
+fn check_utf8(tag: &str) -> Result<(), Refusal> {
     if tag.contains('\0') { Err(Refusal::Error("invalid byte sequence in UTF-8".into())) } else { Ok(()) }
 }
 
@@ -110,37 +112,37 @@ fn float(text: &str, psych: Psych) -> Result<Value, Refusal> {
 
 /// Finds out what a tagged sequence becomes.
 pub(super) fn sequence(tag: &str) -> Result<Sequence, Refusal> {
-    utf8(tag)?;
+    check_utf8(tag)?;
     if matches!(tag, "!omap" | "tag:yaml.org,2002:omap") {
         return Ok(Sequence::Omap);
     }
-    match after(tag, "!seq:").or_else(|| after(tag, "!ruby/array:")) {
-        Some(name) => Err(class(name)),
+    match after_prefix(tag, "!seq:").or_else(|| after_prefix(tag, "!ruby/array:")) {
+        Some(name) => Err(refused_class(name)),
         None => Ok(Sequence::List),
     }
 }
 
 /// Finds out what a tagged mapping becomes.
 pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
-    utf8(tag)?;
-    if let Some(name) = after(tag, "!ruby/struct") {
-        return Err(class_or(name, "Struct"));
+    check_utf8(tag)?;
+    if let Some(name) = after_prefix(tag, "!ruby/struct") {
+        return Err(refused_class_or(name, "Struct"));
     }
-    if let Some(name) = after(tag, "!ruby/object") {
+    if let Some(name) = after_prefix(tag, "!ruby/object") {
         let name = name.strip_prefix(':').unwrap_or(name);
-        return if name == "Hash" { Ok(Mapping::Hash) } else { Err(class_or(name, "Object")) };
+        return if name == "Hash" { Ok(Mapping::Hash) } else { Err(refused_class_or(name, "Object")) };
     }
     if tag == TEXT {
         return Ok(Mapping::Text);
     }
     if let Some(name) = class_of(tag, &["!str", "!ruby/string"]) {
-        return if name.is_empty() { Ok(Mapping::Text) } else { Err(class(name)) };
+        return if name.is_empty() { Ok(Mapping::Text) } else { Err(refused_class(name)) };
     }
-    if let Some(name) = after(tag, "!ruby/array:") {
-        return Err(class(name));
+    if let Some(name) = after_prefix(tag, "!ruby/array:") {
+        return Err(refused_class(name));
     }
-    if let Some(name) = after(tag, "!ruby/exception") {
-        return Ok(Mapping::Late(class_or(name, "Exception")));
+    if let Some(name) = after_prefix(tag, "!ruby/exception") {
+        return Ok(Mapping::RefusedLater(refused_class_or(name, "Exception")));
     }
     match tag {
         "!ruby/range" => return Err(Refusal::Class("Range".into())),
@@ -148,14 +150,14 @@ pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
         "!omap" | "tag:yaml.org,2002:omap" => return Err(Refusal::Class("Psych::Omap".into())),
         _ => {}
     }
-    if let Some(name) = after(tag, "!ruby/hash-with-ivars:") {
-        return Err(class(name));
+    if let Some(name) = after_prefix(tag, "!ruby/hash-with-ivars:") {
+        return Err(refused_class(name));
     }
     if class_of(tag, &["!ruby/hash-with-ivars"]).is_some() {
         return Ok(Mapping::WithVariables);
     }
-    match ["!map:", "!ruby/hash:", "!ruby/marshalable:"].iter().find_map(|prefix| after(tag, prefix)) {
-        Some(name) => Err(class(name)),
+    match ["!map:", "!ruby/hash:", "!ruby/marshalable:"].iter().find_map(|prefix| after_prefix(tag, prefix)) {
+        Some(name) => Err(refused_class(name)),
         None => Ok(Mapping::Hash),
     }
 }
@@ -201,7 +203,7 @@ pub(super) fn refused_text(entries: &Hash) -> Option<Refusal> {
 }
 
 /// Returns the refusal of the class `name`. Even `Symbol`, which is permitted, cannot be instantiated.
-fn class(name: &str) -> Refusal {
+fn refused_class(name: &str) -> Refusal {
     match name {
         "" => Refusal::Error("undefined method `allocate' for nil:NilClass".into()),
         "Symbol" => Refusal::Error("allocator undefined for Symbol".into()),
@@ -210,15 +212,15 @@ fn class(name: &str) -> Refusal {
 }
 
 /// Returns the refusal of the class named after a colon, or of `default` if the tag names none.
-fn class_or(name: &str, default: &str) -> Refusal {
+fn refused_class_or(name: &str, default: &str) -> Refusal {
     match name.strip_prefix(':').unwrap_or(name) {
         "" => Refusal::Class(default.into()),
-        name => class(name),
+        name => refused_class(name),
     }
 }
 
 /// Returns the rest of the first line of `tag` that starts with `prefix`, since Ruby's `^` matches at each line.
-fn after<'a>(tag: &'a str, prefix: &str) -> Option<&'a str> {
+fn after_prefix<'a>(tag: &'a str, prefix: &str) -> Option<&'a str> {
     tag.split('\n').find_map(|line| line.strip_prefix(prefix))
 }
 

@@ -198,7 +198,7 @@ fn merge_pairwise<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> V
 
 fn join_ranges(a: &Type, b: &Type) -> Option<Type> {
     match (a, b) {
-        (Type::Integer(a), Type::Integer(b)) => (a.meets(b) || touch(a, b)).then(|| Type::Integer(a.span(b))),
+        (Type::Integer(a), Type::Integer(b)) => (a.meets(b) || are_adjacent(a, b)).then(|| Type::Integer(a.span(b))),
         (Type::Float(a), Type::Float(b)) => a.meets(b).then(|| Type::Float(a.span(b))),
         (Type::Timespan(a), Type::Timespan(b)) => join_times(*a, *b).map(Type::Timespan),
         (Type::Timestamp(a), Type::Timestamp(b)) => join_times(*a, *b).map(Type::Timestamp),
@@ -206,7 +206,7 @@ fn join_ranges(a: &Type, b: &Type) -> Option<Type> {
     }
 }
 
-fn touch(a: &Range, b: &Range) -> bool {
+fn are_adjacent(a: &Range, b: &Range) -> bool {
     let follows = |end: &Value, start: &Value| match (end, start) {
         (Value::Integer(end), Value::Integer(start)) => end.checked_add(1) == Some(*start),
         _ => false,

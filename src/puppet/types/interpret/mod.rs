@@ -64,7 +64,7 @@ struct Parser<'l> {
 impl Parser<'_> {
     fn value(&self, node: &Node<'_>) -> Parsed<Value> {
         match &node.kind {
-            Kind::Reference(name) => self.named(name).map(type_value),
+            Kind::Reference(name) => self.type_named(name).map(type_value),
             Kind::Access(left, parameters) => self.access(node, left, parameters).map(type_value),
             Kind::Literal(value) => Ok(value.clone()),
             Kind::Regex(pattern) => {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         }
     }
 
-    fn named(&self, cased: &str) -> Parsed<Type> {
+    fn type_named(&self, cased: &str) -> Parsed<Type> {
         let Names::All(local) = self.names else { return plain(&cased.to_ascii_lowercase()).ok_or_else(no_loader) };
         let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
         if let Some((_, kind)) = local.iter().find(|(local, _)| local.eq_ignore_ascii_case(&name)) {
@@ -105,7 +105,7 @@ impl Parser<'_> {
         if let Some(resource) = resource {
             return Ok(Type::Resource(Some((*resource).into()), None));
         }
-        plain(&name).ok_or_else(|| unknown(cased))
+        plain(&name).ok_or_else(|| unknown_type(cased))
     }
 
     fn access(&self, node: &Node<'_>, left: &Node<'_>, parameters: &[Node<'_>]) -> Parsed<Type> {
@@ -154,11 +154,11 @@ impl Parser<'_> {
             "runtime" => given.runtime(),
             "data" => Err(unparameterized()),
             "object" | "typeset" => match given.only("Object", "1")? {
-                Value::Hash(hash) if hash.is_empty() => self.named(cased),
-                Value::Undef => self.named(cased),
+                Value::Hash(hash) if hash.is_empty() => self.type_named(cased),
+                Value::Undef => self.type_named(cased),
                 _ => Err(Error::unknown(format!("the definition of a type by '{cased}' is not supported"))),
             },
-            _ => match self.named(cased)? {
+            _ => match self.type_named(cased)? {
                 Type::Resource(resource, _) => {
                     let title = given.only(cased, "1")?;
                     Ok(Type::Resource(resource, Some(title.to_s().into())))
@@ -176,7 +176,7 @@ fn no_loader() -> Error {
 }
 
 /// Returns the error for a name that some module may define.
-fn unknown(name: &str) -> Error {
+fn unknown_type(name: &str) -> Error {
     Error::unknown(format!("the data type '{name}' is not one of Puppet's own"))
 }
 

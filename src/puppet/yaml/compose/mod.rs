@@ -268,7 +268,7 @@ impl<'a> Composer<'a> {
                 self.recorder = Some(Recorder { line, props, kind, depth: 1, events: Vec::new() });
                 return;
             }
-            Ok(tag::Mapping::Late(refusal)) => Becomes::Refused(refusal),
+            Ok(tag::Mapping::RefusedLater(refusal)) => Becomes::Refused(refusal),
             Err(refusal) => {
                 self.refuse(line, refusal);
                 Becomes::Hash
