@@ -139,7 +139,7 @@ impl PolicyHit {
     pub(super) fn examples(&self, most: usize) -> String {
         let keys = self.keys.iter().map(ToString::to_string);
         let places = self.places.iter().map(ToString::to_string);
-        let lists = [some(keys, most), some(places, most)];
+        let lists = [first_names(keys, most), first_names(places, most)];
         lists.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
@@ -159,8 +159,8 @@ impl PolicyHit {
                 format!("waived until {expires}: {reason}")
             }
         });
-        let asked = self.counts_as().is_some() && !self.reviewers.is_empty();
-        let reviewers = asked.then(|| format!("needs a review by {}", self.reviewers.join(", ")));
+        let needs_review = self.counts_as().is_some() && !self.reviewers.is_empty();
+        let reviewers = needs_review.then(|| format!("needs a review by {}", self.reviewers.join(", ")));
         waiver.into_iter().chain(reviewers).collect()
     }
 }
@@ -189,31 +189,31 @@ impl Report {
 
     /// Returns the end of the headline, such as `; policy sudo-spread fails`, or nothing.
     pub(super) fn policies_summary(&self) -> String {
-        let told = |level, one: &str, many: &str| match &self.policies_at(level)[..] {
+        let worded = |level, one: &str, many: &str| match &self.policies_at(level)[..] {
             [] => None,
             [name] => Some(format!("; policy {} {one}", in_headline(name))),
             names => {
-                let some = some(names.iter().map(ToString::to_string), MAX_NAMES);
-                Some(format!("; {} policies {many}: {}", names.len(), in_headline(&some)))
+                let listed = first_names(names.iter().map(ToString::to_string), MAX_NAMES);
+                Some(format!("; {} policies {many}: {}", names.len(), in_headline(&listed)))
             }
         };
-        let fails = told(PolicyLevel::Failure, "fails", "fail");
-        fails.or_else(|| told(PolicyLevel::Warning, "warns", "warn")).unwrap_or_default()
+        let fails = worded(PolicyLevel::Failure, "fails", "fail");
+        fails.or_else(|| worded(PolicyLevel::Warning, "warns", "warn")).unwrap_or_default()
     }
 
     /// Returns the heading of the policies, such as `policies: 1 fails, 2 warn, 1 waived`.
     pub(super) fn policies_heading(&self) -> String {
-        let at = |level| self.policies_at(level).len();
+        let count_at = |level| self.policies_at(level).len();
         let waived = self.policies.iter().filter(|hit| hit.counts_as().is_none()).count();
         let parts = [
-            (at(PolicyLevel::Failure), "fails", "fail"),
-            (at(PolicyLevel::Warning), "warns", "warn"),
-            (at(PolicyLevel::Note), "to note", "to note"),
+            (count_at(PolicyLevel::Failure), "fails", "fail"),
+            (count_at(PolicyLevel::Warning), "warns", "warn"),
+            (count_at(PolicyLevel::Note), "to note", "to note"),
             (waived, "waived", "waived"),
         ];
-        let told = parts.into_iter().filter(|(number, ..)| *number > 0);
-        let told = told.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
-        format!("policies: {}", told.collect::<Vec<_>>().join(", "))
+        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let parts = parts.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
+        format!("policies: {}", parts.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -221,7 +221,7 @@ impl Report {
 const MAX_NAMES: usize = 3;
 
 /// Returns some names, and the number of the others.
-fn some(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+fn first_names(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let shown = names.take(most).collect::<Vec<_>>().join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }

@@ -70,7 +70,7 @@ impl Lookups {
             Language::Manifest => return Lookups::of_manifest(text),
             _ if !LOOKUP_WORDS.iter().any(|name| text.contains(name)) => Vec::new(),
             Language::Ruby => ruby::lookups(text, 1),
-            Language::Epp | Language::Erb | Language::Template => template_calls(text, 1, language, MAX_NESTING),
+            Language::Epp | Language::Erb | Language::Template => template_calls(text, 1, language, MOST_NESTED),
         };
         let mut fed = if language == Language::Epp { BTreeSet::new() } else { ruby::called(text) };
         if matches!(language, Language::Epp | Language::Template) {
@@ -88,7 +88,7 @@ impl Lookups {
                 Token::Name(name) if name == "class" => lookups.add_class(&words[at + 1..]),
                 token => class.and_then(|open: Class| lookups.add_parameter(open, token)),
             };
-            lookups.calls.extend(calls_at(&words, at, &values, MAX_NESTING));
+            lookups.calls.extend(calls_at(&words, at, &values, MOST_NESTED));
         }
         lookups.fed = values.given.fed;
         lookups
@@ -124,7 +124,7 @@ impl Lookups {
 const LOOKUP_WORDS: [&str; 6] = ["lookup", "Lookup", "hiera", "call_function", "EvaluatingParser", "evaluate_string"];
 
 /// The maximum depth of strings inside the expressions of strings; a deeper call may look up any key.
-const MAX_NESTING: usize = 8;
+const MOST_NESTED: usize = 8;
 
 /// Returns the calls that begin at a word, or that expressions inside it make, down to a depth.
 fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<LookupCall> {

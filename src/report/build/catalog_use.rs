@@ -33,16 +33,16 @@ pub struct CatalogUse {
 }
 
 impl CatalogUse {
-    fn new(change: &Change, of: &KeyUse) -> CatalogUse {
-        let known = change.nodes.intersection(&of.known);
-        let without = known.difference(&of.with);
+    fn new(change: &Change, key_use: &KeyUse) -> CatalogUse {
+        let known = change.nodes.intersection(&key_use.known);
+        let without = known.difference(&key_use.with);
         CatalogUse {
-            class: of.class.clone(),
+            class: key_use.class.clone(),
             with: known.len() - without.len(),
             without: without.len(),
             unknown: change.nodes.len() - known.len(),
-            has_records: !known.intersection(&of.recorded).is_empty(),
-            is_recorded: without.difference(&of.recorded).is_empty(),
+            has_records: !known.intersection(&key_use.recorded).is_empty(),
+            is_recorded: without.difference(&key_use.recorded).is_empty(),
             variants: change.variants.as_ref().map_or(1, |variants| variants.count(&change.nodes)),
         }
     }
@@ -70,14 +70,17 @@ pub(super) fn divided<O: Clone>(
 ) -> Vec<Divided<O>> {
     let (mut all, divides) = (Vec::with_capacity(changes.len()), are_few(uses));
     for (change, origins) in changes.into_iter().zip(origins) {
-        let Some(of) = uses.get(&change.key) else {
+        let Some(key_use) = uses.get(&change.key) else {
             all.push(Divided { change, origins, catalog_use: None, is_apart: false });
             continue;
         };
-        let catalog_use = Some(Arc::new(CatalogUse::new(&change, of)));
+        let catalog_use = Some(Arc::new(CatalogUse::new(&change, key_use)));
         let is_divided = divides && !is_of_error(change.kind);
-        let without =
-            if is_divided { change.nodes.intersection(&of.known).difference(&of.with) } else { NodeSet::new() };
+        let without = if is_divided {
+            change.nodes.intersection(&key_use.known).difference(&key_use.with)
+        } else {
+            NodeSet::new()
+        };
         let rest = change.nodes.difference(&without);
         if without.is_empty() || rest.is_empty() {
             let is_apart = rest.is_empty();
@@ -120,13 +123,13 @@ pub struct CountedChanges(HashSet<*const CatalogUse>);
 impl CountedChanges {
     /// Returns true unless another part of the same change has been counted.
     pub fn is_new(&mut self, change: &KeyChange) -> bool {
-        change.catalog_use.as_ref().is_none_or(|of| self.0.insert(Arc::as_ptr(of)))
+        change.catalog_use.as_ref().is_none_or(|catalog_use| self.0.insert(Arc::as_ptr(catalog_use)))
     }
 }
 
 impl KeyChange {
     fn is_recorded(&self) -> bool {
-        self.catalog_use.as_ref().is_some_and(|of| of.is_recorded)
+        self.catalog_use.as_ref().is_some_and(|catalog_use| catalog_use.is_recorded)
     }
 
     /// Returns `, whose catalogs do not have the class` for this many nodes, or nothing if the change is not apart.
@@ -141,7 +144,7 @@ impl KeyChange {
 
     /// Returns the number of variants of the change; parts of a change are not counted separately.
     pub(in crate::report) fn variants_of_whole(&self) -> usize {
-        self.catalog_use.as_ref().map_or_else(|| self.variant_count(), |of| of.variants)
+        self.catalog_use.as_ref().map_or_else(|| self.variant_count(), |catalog_use| catalog_use.variants)
     }
 }
 
@@ -196,18 +199,19 @@ impl Report {
         let mut parts = CountedChanges::default();
         let positions = items.iter().flat_map(|item| [&item.first].into_iter().chain(&item.others));
         for change in positions.map(|at| &self.changes[*at]) {
-            let Some(of) = change.catalog_use.as_ref().filter(|_| !change.is_apart && parts.is_new(change)) else {
+            let Some(catalog_use) = change.catalog_use.as_ref().filter(|_| !change.is_apart && parts.is_new(change))
+            else {
                 continue;
             };
-            let none = || CatalogUse { with: 0, without: 0, unknown: 0, has_records: false, ..(**of).clone() };
+            let none = || CatalogUse { with: 0, without: 0, unknown: 0, has_records: false, ..(**catalog_use).clone() };
             let sum = by_key.entry(&change.key).or_insert_with(none);
             (sum.with, sum.without, sum.unknown) =
-                (sum.with + of.with, sum.without + of.without, sum.unknown + of.unknown);
-            sum.has_records |= of.has_records;
+                (sum.with + catalog_use.with, sum.without + catalog_use.without, sum.unknown + catalog_use.unknown);
+            sum.has_records |= catalog_use.has_records;
         }
-        by_key.retain(|_, of| of.without > 0);
-        let notes: BTreeSet<String> = by_key.iter().map(|(key, of)| of.note(key)).collect();
-        let are_classes = by_key.values().all(|of| of.class.is_some() && !of.has_records);
+        by_key.retain(|_, sum| sum.without > 0);
+        let notes: BTreeSet<String> = by_key.iter().map(|(key, sum)| sum.note(key)).collect();
+        let are_classes = by_key.values().all(|sum| sum.class.is_some() && !sum.has_records);
         let more = notes.len().saturating_sub(MAX_NOTES);
         let mut notes: Vec<String> = notes.into_iter().take(MAX_NOTES).collect();
         match (more, are_classes) {

@@ -75,10 +75,10 @@ impl Report {
 
     /// Returns true if the commit changed this line of the later revision.
     pub(crate) fn has_changed(&self, place: &Place) -> bool {
-        let at = |lines: &ChangedLines| (lines.place.path.clone(), lines.side, lines.place.line);
+        let position = |lines: &ChangedLines| (lines.place.path.clone(), lines.side, lines.place.line);
         let sought = (place.path.clone(), Side::After, place.line.or(Some(u32::MAX)));
-        let behind = self.lines.partition_point(|lines| at(lines) <= sought);
-        let before = behind.checked_sub(1).and_then(|at| self.lines.get(at));
+        let end = self.lines.partition_point(|lines| position(lines) <= sought);
+        let before = end.checked_sub(1).and_then(|at| self.lines.get(at));
         before.is_some_and(|lines| {
             let is_there = lines.side == Side::After && lines.place.path == place.path;
             is_there && place.line.is_none_or(|line| line <= lines.last)

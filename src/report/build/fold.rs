@@ -17,7 +17,7 @@ const MIN_FOLDED: usize = 3;
 const MAX_COMPARED: usize = 2000;
 
 /// Stands for the word or step in which names or paths differ.
-const ANY: &str = "*";
+const PLACEHOLDER: &str = "*";
 
 /// Folds items of keys that change alike on the same nodes.
 pub(super) fn fold_keys(items: Vec<Item>, changes: &[Change]) -> Vec<Item> {
@@ -33,7 +33,7 @@ pub(super) fn fold_keys(items: Vec<Item>, changes: &[Change]) -> Vec<Item> {
         let signature = *signatures.entry((change.kind, &change.leaves)).or_insert(next);
         let words: Vec<&str> = change.key.split("::").collect();
         let masked = |at: usize| {
-            let words = words.iter().enumerate().map(|(i, word)| if i == at { ANY } else { word });
+            let words = words.iter().enumerate().map(|(i, word)| if i == at { PLACEHOLDER } else { word });
             (signature, words.collect::<Vec<_>>().join("::"))
         };
         let can_differ = is_single && words.len() > 1;
@@ -41,7 +41,7 @@ pub(super) fn fold_keys(items: Vec<Item>, changes: &[Change]) -> Vec<Item> {
     }
     let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
     let mut folded = Vec::new();
-    for (members, (_, pattern)) in largest(&masks) {
+    for (members, (_, pattern)) in largest_groups(&masks) {
         let mut members = members.into_iter().filter_map(|at| items[at].take());
         let Some(mut first) = members.next() else { continue };
         for other in members {
@@ -76,7 +76,7 @@ pub(super) fn fold_leaves(change: &Change) -> Vec<LeafFold> {
     let masks: Vec<Vec<(usize, String)>> = masks.collect();
     let mut folds: Vec<LeafFold> = Vec::new();
     let mut is_folded = vec![false; leaves.len()];
-    for (members, (_, path)) in largest(&masks) {
+    for (members, (_, path)) in largest_groups(&masks) {
         for at in &members {
             is_folded[*at] = true;
         }
@@ -90,15 +90,15 @@ pub(super) fn fold_leaves(change: &Change) -> Vec<LeafFold> {
 /// Returns a path as it is written after a key, with a placeholder for one step.
 fn masked(path: &ValuePath, at: usize) -> String {
     let step = |(i, segment): (usize, &Segment)| match segment {
-        Segment::Key(_) if i == at => format!(".{ANY}"),
-        Segment::Index(_) if i == at => format!("[{ANY}]"),
+        Segment::Key(_) if i == at => format!(".{PLACEHOLDER}"),
+        Segment::Index(_) if i == at => format!("[{PLACEHOLDER}]"),
         segment => ValuePath(vec![segment.clone()]).to_string(),
     };
     path.0.iter().enumerate().map(step).collect()
 }
 
 /// Returns the groups of members with a mask in common, the largest first, and each member only once.
-fn largest<M: Clone + Eq + Hash>(masks: &[Vec<M>]) -> Vec<(Vec<usize>, M)> {
+fn largest_groups<M: Clone + Eq + Hash>(masks: &[Vec<M>]) -> Vec<(Vec<usize>, M)> {
     let mut by_mask: HashMap<&M, Vec<usize>, RandomState> = HashMap::default();
     for (at, mask) in masks.iter().enumerate().flat_map(|(at, masks)| masks.iter().map(move |mask| (at, mask))) {
         by_mask.entry(mask).or_default().push(at);

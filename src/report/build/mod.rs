@@ -98,7 +98,8 @@ impl Report {
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let divided = divided(changes, origins, &input.uses).into_iter();
         let (changes, others): (Vec<Change>, Vec<ChangeContext>) = divided.map(split_context).unzip();
-        let apart: HashSet<usize> = (0..).zip(&others).filter(|(_, told)| told.is_apart).map(|(at, _)| at).collect();
+        let apart: HashSet<usize> =
+            (0..).zip(&others).filter(|(_, context)| context.is_apart).map(|(at, _)| at).collect();
         let nodes = NodeSet::union_of(input.names.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };

@@ -51,7 +51,7 @@ pub(in crate::report) fn items(changes: &[Change], folded: &HashSet<usize>, flee
         start += run.len();
         if items.iter().map(|(item, _)| 1 + item.more).sum::<usize>() > 1 {
             let vary = |item: &Item| vary(&changes[item.first]);
-            items = join(items, Similarity::Equal, |item| (!vary(item)).then(|| equal(&changes[item.first])));
+            items = join(items, Similarity::Equal, |item| (!vary(item)).then(|| exact_signature(&changes[item.first])));
             let is_plain = |item: &Item| item.similarity == Similarity::Equal && !vary(item);
             let in_order = |item: &Item| in_order(&changes[item.first], Segment::clone);
             items = join(items, Similarity::Equal, |item| is_plain(item).then(|| in_order(item))?);
@@ -61,12 +61,12 @@ pub(in crate::report) fn items(changes: &[Change], folded: &HashSet<usize>, flee
             items = join(items, Similarity::ExceptPosition, |item| is_plain(item).then(|| anywhere(item))?);
             join_variants(&mut items, Similarity::ExceptNodeName, |item| vary(item) && masked(item).is_some());
             // Variants with different differences count as separate items until they are joined.
-            let alone = |item: &Item| {
+            let item_count = |item: &Item| {
                 let are_joined = item.similarity == Similarity::ExceptNodeName || !vary(item);
                 if are_joined { 1 } else { 1 + item.more }
             };
-            if items.iter().map(|(item, _)| alone(item)).sum::<usize>() > MAX_VARIANTS {
-                items = join(items, Similarity::Shape, |item| Some(shape(&changes[item.first])));
+            if items.iter().map(|(item, _)| item_count(item)).sum::<usize>() > MAX_VARIANTS {
+                items = join(items, Similarity::Shape, |item| Some(shape_signature(&changes[item.first])));
                 join_variants(&mut items, Similarity::Shape, vary);
             }
         }
@@ -118,7 +118,7 @@ fn join_variants(items: &mut [(Item, NodeSet)], similarity: Similarity, are_join
     }
 }
 
-fn equal(change: &Change) -> Signature<'_> {
+fn exact_signature(change: &Change) -> Signature<'_> {
     if change.leaves.is_empty() {
         return Signature::Errors(change.kind, errors(change));
     }
@@ -156,7 +156,7 @@ fn errors(change: &Change) -> Diff<Option<LookupError>> {
     })
 }
 
-fn shape(change: &Change) -> Signature<'_> {
+fn shape_signature(change: &Change) -> Signature<'_> {
     let place = |leaf: &Arc<LeafChange>| (leaf.kind, leaf.path().cloned().unwrap_or_default());
     Signature::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
@@ -173,7 +173,7 @@ fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static
     };
     let node = change.nodes.first().filter(|_| is_of_each_node)?;
     let name = NodeName::new(fleet.name(node));
-    Some(match equal(change) {
+    Some(match exact_signature(change) {
         Signature::Leaves(kind, leaves) => {
             Signature::Leaves(kind, leaves.iter().map(|leaf| name.mask_leaf(leaf)).collect())
         }

@@ -138,7 +138,7 @@ impl Report {
                 }
             }
         }
-        let named = levels.iter().take(MAX_LEVELS).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        let names = levels.iter().take(MAX_LEVELS).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
         let more = match levels.len().saturating_sub(MAX_LEVELS) {
             0 => String::new(),
             more => format!(" and {}", count(more, "more level")),
@@ -146,7 +146,7 @@ impl Report {
         let verb = if levels.len() == 1 { "counts" } else { "count" };
         let values = if keys.len() == 1 { "the new value" } else { "the new values" };
         let keys = count(keys.len(), "key");
-        (!levels.is_empty()).then(|| format!("{named}{more} cannot be seen and {verb} before {values} of {keys}"))
+        (!levels.is_empty()).then(|| format!("{names}{more} cannot be seen and {verb} before {values} of {keys}"))
     }
 }
 

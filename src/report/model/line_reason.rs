@@ -20,7 +20,7 @@ pub enum LineReason {
     /// Only functions in Ruby read the file.
     Function,
     /// The key fails, or its value cannot be known.
-    Value,
+    UnknownValue,
     /// Too much changes for all of it to be traced.
     NotTraced,
     /// A filter hides some changes.
@@ -38,7 +38,7 @@ impl LineReason {
         (LineReason::Unused, "unused", "unused"),
         (LineReason::Unreached, "unreached", "unreached"),
         (LineReason::Function, "function", "function"),
-        (LineReason::Value, "unknown_value", "unknown-value"),
+        (LineReason::UnknownValue, "unknown_value", "unknown-value"),
         (LineReason::NotTraced, "not_traced", "not-traced"),
         (LineReason::Hidden, "hidden", "hidden"),
     ];

@@ -205,7 +205,7 @@ impl UnknownEffect {
         match self {
             UnknownEffect::Unreached => LineReason::Unreached,
             UnknownEffect::Function => LineReason::Function,
-            UnknownEffect::Value => LineReason::Value,
+            UnknownEffect::Value => LineReason::UnknownValue,
             UnknownEffect::NotTraced => LineReason::NotTraced,
             UnknownEffect::Hidden => LineReason::Hidden,
         }
@@ -293,10 +293,10 @@ impl ChangedLines {
         if self.keys.is_empty() || !matches!(self.effect, Effect::Unknown(_)) {
             return Some(words);
         }
-        let named: Vec<&str> = self.keys.iter().take(MAX_NAMED).map(|key| &**key).collect();
-        Some(match self.keys.len() - named.len() {
-            0 => format!("{words} ({})", named.join(", ")),
-            more => format!("{words} ({} and {})", named.join(", "), count(more, "more key")),
+        let keys: Vec<&str> = self.keys.iter().take(MAX_NAMED).map(|key| &**key).collect();
+        Some(match self.keys.len() - keys.len() {
+            0 => format!("{words} ({})", keys.join(", ")),
+            more => format!("{words} ({} and {})", keys.join(", "), count(more, "more key")),
         })
     }
 

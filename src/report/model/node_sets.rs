@@ -44,7 +44,7 @@ impl<'a> NodeSets<'a> {
         for (number, set) in self.sets.iter().enumerate() {
             let mut list = ListedSet::default();
             for node in set.iter() {
-                let part = parts.of[node.0 as usize];
+                let part = parts.part_of_node[node.0 as usize];
                 match &parts.sets[part] {
                     whole if whole.len() == 1 => list.nodes.to_mut().insert(node),
                     _ if std::mem::replace(&mut met[part], number) == number => {}
@@ -81,18 +81,18 @@ impl<'a> ListedSet<'a> {
 /// The classes of nodes that are in the same sets.
 struct DistinctParts {
     /// The part of each node.
-    of: Vec<usize>,
+    part_of_node: Vec<usize>,
     sets: Vec<NodeSet>,
 }
 
 fn parts(sets: &[Cow<'_, NodeSet>]) -> DistinctParts {
     let count = sets.iter().filter_map(|set| set.iter().last()).map(|node| node.0 as usize + 1).max().unwrap_or(0);
-    let (mut of, mut next) = (vec![0; count], 1);
+    let (mut part_of_node, mut next) = (vec![0; count], 1);
     for set in sets {
         // The nodes of each part that are in the set become a separate part.
         let mut split: HashMap<usize, usize, RandomState> = HashMap::default();
         for node in set.iter() {
-            let part = &mut of[node.0 as usize];
+            let part = &mut part_of_node[node.0 as usize];
             *part = *split.entry(*part).or_insert_with(|| {
                 next += 1;
                 next
@@ -101,14 +101,14 @@ fn parts(sets: &[Cow<'_, NodeSet>]) -> DistinctParts {
     }
     let mut numbers: HashMap<usize, usize, RandomState> = HashMap::default();
     let mut sets: Vec<NodeSet> = Vec::new();
-    for (node, part) in (0..).zip(&mut of) {
+    for (node, part) in (0..).zip(&mut part_of_node) {
         *part = *numbers.entry(*part).or_insert_with(|| {
             sets.push(NodeSet::new());
             sets.len() - 1
         });
         sets[*part].insert(NodeId(node));
     }
-    DistinctParts { of, sets }
+    DistinctParts { part_of_node, sets }
 }
 
 /// Returns a cheap hash key of a set: its size and its first node.

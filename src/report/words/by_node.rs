@@ -185,13 +185,14 @@ impl List {
         let various = varying_sides(report, item);
         for change in report.each_change(item, extent.compared) {
             let lines = words(&change, various, extent.room);
-            let name = change.nodes.first().map_or(0, |node| report.names.fleet.name(node).len());
+            let name_length = change.nodes.first().map_or(0, |node| report.names.fleet.name(node).len());
             let at = numbers.get(&lines).copied();
-            let new = if at.is_some() { 0 } else { lines.iter().map(|line| line.text.len()).sum::<usize>() + FRAME };
-            if list.characters + name + new > extent.characters && !list.entries.is_empty() {
+            let text_length =
+                if at.is_some() { 0 } else { lines.iter().map(|line| line.text.len()).sum::<usize>() + FRAME };
+            if list.characters + name_length + text_length > extent.characters && !list.entries.is_empty() {
                 break;
             }
-            list.characters += name + new;
+            list.characters += name_length + text_length;
             list.compared += 1;
             if let Some(at) = at {
                 list.entries[at].nodes.union_with(&change.nodes);
@@ -230,19 +231,23 @@ fn words(change: &KeyChange, various: Diff<bool>, room: Room) -> Vec<DetailLine>
         let after = side(change.outcome.after.as_deref(), various.after);
         return vec![line(format!("{before} -> {after}"))];
     }
-    let parts: Option<Vec<String>> =
-        change.leaves.iter().take(MAX_LEAVES).map(|leaf| part(change, &leaf.change, room, is_brief)).collect();
+    let parts: Option<Vec<String>> = change
+        .leaves
+        .iter()
+        .take(MAX_LEAVES)
+        .map(|leaf| leaf_on_one_line(change, &leaf.change, room, is_brief))
+        .collect();
     let more = change.leaves.len() > MAX_LEAVES;
     let text = parts.map(|parts| parts.join("; ") + if more { "; …" } else { "" });
     match text {
         Some(text) if is_brief => vec![line(shorten(&text, room.columns))],
         Some(text) if text.width() <= room.columns => vec![line(text)],
-        _ => change.leaves.iter().take(MAX_LEAVES).flat_map(|leaf| block(change, &leaf.change, room)).collect(),
+        _ => change.leaves.iter().take(MAX_LEAVES).flat_map(|leaf| leaf_lines(change, &leaf.change, room)).collect(),
     }
 }
 
 /// Returns a difference on one line, with its path if there are several; `None` if it needs more lines.
-fn part(change: &KeyChange, leaf: &LeafChange, room: Room, is_brief: bool) -> Option<String> {
+fn leaf_on_one_line(change: &KeyChange, leaf: &LeafChange, room: Room, is_brief: bool) -> Option<String> {
     let shortened =
         || leaf.part.as_ref().map(|part| part.as_ref().map(|part| inline_shortened(&part.value, room.columns / 2)));
     let sides = on_one_line(leaf, room.columns).or_else(|| is_brief.then(shortened))?;
@@ -254,7 +259,7 @@ fn part(change: &KeyChange, leaf: &LeafChange, room: Room, is_brief: bool) -> Op
     Some(if is_alone(change, leaf) { text } else { format!("{}: {text}", path(change, leaf)) })
 }
 
-fn block(change: &KeyChange, leaf: &LeafChange, room: Room) -> Vec<DetailLine> {
+fn leaf_lines(change: &KeyChange, leaf: &LeafChange, room: Room) -> Vec<DetailLine> {
     let lines = detail::lines(leaf, room);
     if is_alone(change, leaf) {
         return lines;

@@ -198,7 +198,8 @@ fn sides(values: Diff<Option<&Value>>, columns: usize) -> Vec<DetailLine> {
         && is_one_line(before)
         && is_one_line(after)
     {
-        let (before, after) = apart(Diff::new(before, after).map(|value| inline_shortened(value, usize::MAX)), columns);
+        let (before, after) =
+            shortened_to_difference(Diff::new(before, after).map(|value| inline_shortened(value, usize::MAX)), columns);
         return vec![DetailLine::new(Mark::Removed, before), DetailLine::new(Mark::Added, after)];
     }
     let block = |mark, value: Option<&Value>| {
@@ -250,12 +251,12 @@ fn limited(mut lines: Vec<DetailLine>, most: usize) -> Vec<DetailLine> {
     let half = most / 2;
     let keep_removed = removed.min(half.max(most.saturating_sub(added)));
     let keep_added = added.min(most - keep_removed);
-    let mut kept = part(&lines[..removed], keep_removed);
-    kept.extend(part(&lines[removed..], keep_added));
+    let mut kept = first_lines(&lines[..removed], keep_removed);
+    kept.extend(first_lines(&lines[removed..], keep_added));
     kept
 }
 
-fn part(lines: &[DetailLine], keep: usize) -> Vec<DetailLine> {
+fn first_lines(lines: &[DetailLine], keep: usize) -> Vec<DetailLine> {
     let mut kept = lines.to_vec();
     if keep < lines.len() {
         kept.truncate(keep.saturating_sub(1));
@@ -274,7 +275,7 @@ const CONTEXT: usize = 2;
 /// Compares two strings by lines.
 fn text(texts: Diff<&str>, columns: usize) -> Vec<DetailLine> {
     if !texts.before.contains('\n') && !texts.after.contains('\n') {
-        let (before, after) = apart(Diff::new(quoted(texts.before), quoted(texts.after)), columns);
+        let (before, after) = shortened_to_difference(Diff::new(quoted(texts.before), quoted(texts.after)), columns);
         return vec![DetailLine::new(Mark::Removed, before), DetailLine::new(Mark::Added, after)];
     }
     let body = texts.map(|text| text.strip_suffix('\n').unwrap_or(text));
@@ -332,8 +333,9 @@ fn operation(op: DiffOp, lines: Diff<&[&str]>, columns: usize, out: &mut Vec<Det
 /// Lays out lines that replaced others, so that the first difference of each pair shows.
 fn replacement(lines: Diff<&[&str]>, columns: usize, out: &mut Vec<DetailLine>) {
     let pairs = lines.before.iter().zip(lines.after);
-    let pairs =
-        pairs.map(|(before, after)| apart(Diff::new(before, after).map(|line| with_visible_end(line)), columns));
+    let pairs = pairs.map(|(before, after)| {
+        shortened_to_difference(Diff::new(before, after).map(|line| with_visible_end(line)), columns)
+    });
     let (mut before, mut after): (Vec<String>, Vec<String>) = pairs.unzip();
     let rest = |lines: &[&str], shown: &mut Vec<String>| {
         let more = lines.iter().skip(shown.len()).map(|line| shorten(&with_visible_end(line), columns));
@@ -352,7 +354,7 @@ fn with_visible_end(line: &str) -> String {
 }
 
 /// Shortens two texts to `columns` each, so that their first difference shows.
-fn apart(texts: Diff<String>, columns: usize) -> (String, String) {
+fn shortened_to_difference(texts: Diff<String>, columns: usize) -> (String, String) {
     let Diff { before, after } = texts;
     if before.len() <= columns && after.len() <= columns {
         return (before, after);
@@ -401,14 +403,14 @@ fn order_of_items(items: Diff<&[Value]>, columns: usize) -> Diff<Vec<String>> {
         Some((name, id)) => format!("{name}: {}", inline_shortened(id, columns)),
         None => inline_shortened(item, columns),
     };
-    let named = |item: &Value| name.is_some_and(|name| item.get(name).is_some());
+    let has_name = |item: &Value| name.is_some_and(|name| item.get(name).is_some());
     let comparable = |item: &Value| match name {
-        Some(name) if named(item) => item.get(name).cloned().unwrap_or_default(),
+        Some(name) if has_name(item) => item.get(name).cloned().unwrap_or_default(),
         _ => item.clone(),
     };
     let ids = items.map(|items| items.iter().map(comparable).collect::<Vec<_>>());
-    let side = |items: &[Value], own: &[Value], other: &[Value]| {
-        let shared = shared(own, other);
+    let side = |items: &[Value], own_ids: &[Value], other_ids: &[Value]| {
+        let shared = shared(own_ids, other_ids);
         items.iter().zip(shared).filter(|(_, shared)| *shared).map(|(item, _)| label(item)).collect::<Vec<_>>()
     };
     let lines =

@@ -10,8 +10,8 @@ use crate::report::{Commit, Report};
 /// place is not in the repository.
 pub(in crate::report) fn address(base: Option<&str>, place: &Place) -> Option<String> {
     // A browser would resolve such a path to an address outside of the base.
-    let leaves = place.path.starts_with('/') || place.path.split('/').any(|name| matches!(name, "." | ".."));
-    let base = base.filter(|base| is_address(base) && !leaves)?;
+    let leaves_base = place.path.starts_with('/') || place.path.split('/').any(|name| matches!(name, "." | ".."));
+    let base = base.filter(|base| is_address(base) && !leaves_base)?;
     let line = place.line.map(|line| format!("#L{line}")).unwrap_or_default();
     Some(format!("{}/{}{line}", base.trim_end_matches('/'), escaped(&place.path)))
 }

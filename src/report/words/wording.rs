@@ -95,11 +95,11 @@ impl Report {
 
     /// Returns words such as `narrowed to data/common.yaml: `, or nothing if the report is whole.
     fn narrowed_words(&self) -> String {
-        let named: Vec<Cow<'_, str>> = self.narrowed_to.iter().take(MAX_PATHS).map(|path| visible(path)).collect();
-        match self.narrowed_to.len() - named.len() {
-            0 if named.is_empty() => String::new(),
-            0 => format!("narrowed to {}: ", named.join(", ")),
-            more => format!("narrowed to {} and {more} more: ", named.join(", ")),
+        let paths: Vec<Cow<'_, str>> = self.narrowed_to.iter().take(MAX_PATHS).map(|path| visible(path)).collect();
+        match self.narrowed_to.len() - paths.len() {
+            0 if paths.is_empty() => String::new(),
+            0 => format!("narrowed to {}: ", paths.join(", ")),
+            more => format!("narrowed to {} and {more} more: ", paths.join(", ")),
         }
     }
 
@@ -110,7 +110,7 @@ impl Report {
     }
 
     /// Returns what a filter leaves and hides, in brackets to follow a headline; empty without a filter.
-    fn filtered(&self) -> String {
+    fn filter_note(&self) -> String {
         let hidden = self.blind_spots.iter().find(|spot| spot.is_filtered()).map(|spot| in_headline(&spot.headline));
         let all: Vec<String> = self.asked_for().into_iter().chain(hidden).collect();
         if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
@@ -152,10 +152,11 @@ impl Report {
                     (true, false) => {
                         join(["what could not be read before can be now".to_owned(), self.changes_summary()], ": ")
                     }
-                    _ if spots == 0 => self.changes_summary() + &self.filtered(),
+                    _ if spots == 0 => self.changes_summary() + &self.filter_note(),
                     _ => {
                         let one = if spots == 1 { "" } else { ", the first" };
-                        let (changes, spots) = (self.changes_summary() + &self.filtered(), count(spots, "blind spot"));
+                        let (changes, spots) =
+                            (self.changes_summary() + &self.filter_note(), count(spots, "blind spot"));
                         format!("{changes}; {spots}{one}: {first}")
                     }
                 }
@@ -325,7 +326,7 @@ impl Leaf {
             (_, Some(origin)) | (Some(origin), None) => Some(shown(origin)),
             (None, None) => None,
         }?;
-        let behind = self.behind().map(|source| {
+        let behind = self.contributing_source().map(|source| {
             let word = match source.how {
                 How::KnockOut => "knocked out by ",
                 How::LookupOptions | How::Conversion => "lookup_options at ",
@@ -341,20 +342,20 @@ impl Leaf {
 
     /// Returns true if a place contributes to the value in addition to the origin.
     pub(in crate::report) fn has_behind(&self) -> bool {
-        self.behind().is_some()
+        self.contributing_source().is_some()
     }
 
     /// Returns the source that explains more than the origin: a reference to another key, or else one that only one
     /// side has, or else a lookup in a manifest.
-    fn behind(&self) -> Option<&Source> {
+    fn contributing_source(&self) -> Option<&Source> {
         let Diff { before, after } = self.sources();
         let is_reference = |source: &&Source| matches!(source.how, How::Alias | How::Lookup);
         let differs = |source: &&Source, others: &[Source]| source.how != How::Merge && !others.contains(source);
         let reference = after.iter().find(is_reference).or_else(|| before.iter().find(is_reference));
         let new = || after.iter().find(|source| differs(source, before));
         let gone = || before.iter().find(|source| differs(source, after));
-        let asked = || after.iter().chain(before).find(|source| source.how == How::Manifest);
-        reference.or_else(new).or_else(gone).or_else(asked)
+        let from_manifest = || after.iter().chain(before).find(|source| source.how == How::Manifest);
+        reference.or_else(new).or_else(gone).or_else(from_manifest)
     }
 }
 

@@ -19,7 +19,7 @@ const MAX_STEPS: usize = 1 << 20;
 /// Describes sets of the nodes of a fleet.
 pub(in crate::report) struct Describer {
     /// The class of each node.
-    of: Vec<u32>,
+    class_of_node: Vec<u32>,
     /// The number of nodes of each class.
     sizes: Vec<usize>,
     pub(super) variables: Vec<ClassValues>,
@@ -31,26 +31,26 @@ pub(in crate::report) struct Describer {
 pub(super) struct ClassValues {
     pub(super) name: Arc<str>,
     /// The position among `values` of each class's value.
-    pub(super) of: Vec<u32>,
+    pub(super) value_of_class: Vec<u32>,
     pub(super) values: Vec<VariableValue>,
 }
 
 impl Describer {
     /// Divides `nodes` nodes into classes by the variables that distinguish them.
     pub(in crate::report) fn new(nodes: usize, distinctions: &[Distinction]) -> Describer {
-        let (mut of, mut count) = (vec![0_u32; nodes], usize::from(nodes > 0));
-        let mut kept: Vec<&Distinction> = Vec::new();
+        let (mut class_of_node, mut count) = (vec![0_u32; nodes], usize::from(nodes > 0));
+        let mut used: Vec<&Distinction> = Vec::new();
         for distinction in distinctions {
-            if let Some((finer, more)) = refined(&of, count, distinction) {
+            if let Some((finer, more)) = refined(&class_of_node, count, distinction) {
                 if more > MAX_CLASSES {
                     continue;
                 }
-                (of, count) = (finer, more);
+                (class_of_node, count) = (finer, more);
             }
-            kept.push(distinction);
+            used.push(distinction);
         }
         let (mut sizes, mut firsts) = (vec![0; count], vec![0; count]);
-        for (node, class) in of.iter().enumerate().rev() {
+        for (node, class) in class_of_node.iter().enumerate().rev() {
             sizes[*class as usize] += 1;
             firsts[*class as usize] = node;
         }
@@ -58,12 +58,12 @@ impl Describer {
             let numbers: Vec<u32> = distinction.partition.class_numbers().map(number).collect();
             ClassValues {
                 name: distinction.name.clone(),
-                of: firsts.iter().map(|first| numbers.get(*first).copied().unwrap_or_default()).collect(),
+                value_of_class: firsts.iter().map(|first| numbers.get(*first).copied().unwrap_or_default()).collect(),
                 values: distinction.values.clone(),
             }
         };
-        let variables = kept.into_iter().map(of_classes).collect();
-        Describer { of, sizes, variables, nodes_left: MAX_NODES, steps_left: MAX_STEPS }
+        let variables = used.into_iter().map(of_classes).collect();
+        Describer { class_of_node, sizes, variables, nodes_left: MAX_NODES, steps_left: MAX_STEPS }
     }
 
     /// Returns the number of classes.
@@ -73,13 +73,13 @@ impl Describer {
 
     /// Returns the classes that a set consists of, or `None` if it divides one or has all nodes.
     pub(super) fn classes_of(&mut self, nodes: &NodeSet) -> Option<FixedBitSet> {
-        if self.variables.is_empty() || nodes.len() == self.of.len() {
+        if self.variables.is_empty() || nodes.len() == self.class_of_node.len() {
             return None;
         }
         self.nodes_left = self.nodes_left.checked_sub(nodes.len())?;
         let mut seen = vec![0; self.count()];
         for node in nodes.iter() {
-            seen[*self.of.get(node.0 as usize)? as usize] += 1;
+            seen[*self.class_of_node.get(node.0 as usize)? as usize] += 1;
         }
         let mut classes = FixedBitSet::with_capacity(self.count());
         for (class, (seen, size)) in seen.iter().zip(&self.sizes).enumerate() {
@@ -95,9 +95,9 @@ impl Describer {
 
 /// Returns the common refinement of `count` classes with those of a distinction, and their number; or `None` if it
 /// divides no class.
-fn refined(of: &[u32], count: usize, distinction: &Distinction) -> Option<(Vec<u32>, usize)> {
+fn refined(class_of_node: &[u32], count: usize, distinction: &Distinction) -> Option<(Vec<u32>, usize)> {
     let mut first: Vec<Option<usize>> = vec![None; count];
-    let numbers = || of.iter().zip(distinction.partition.class_numbers());
+    let numbers = || class_of_node.iter().zip(distinction.partition.class_numbers());
     let divides = numbers().any(|(class, value)| *first[*class as usize].get_or_insert(value) != value);
     if !divides {
         return None;

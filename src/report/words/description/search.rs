@@ -18,11 +18,11 @@ const MAX_EXCLUSIONS: usize = 8;
 /// The maximum number of values tried for the first of two parts.
 const MAX_PARTS: usize = 12;
 /// The cost of the words between terms, and of those between parts or before an exception.
-const AND: usize = 5;
-const OR: usize = 8;
+const AND_COST: usize = 5;
+const OR_COST: usize = 8;
 /// The cost of a term's second value, and of a negation, beyond their widths: they take longer to understand.
-const VALUE: usize = 4;
-const NOT: usize = 8;
+const VALUE_COST: usize = 4;
+const NOT_COST: usize = 8;
 
 /// A search, with the steps that the describer has left.
 pub(super) struct Search<'d> {
@@ -31,7 +31,7 @@ pub(super) struct Search<'d> {
 
 /// A part of a description: the terms that describe it, and the number of columns that they take.
 #[derive(Clone)]
-struct Found {
+struct Part {
     terms: Vec<Term>,
     cost: usize,
 }
@@ -40,7 +40,7 @@ struct Found {
 struct Candidate {
     term: Term,
     cost: usize,
-    out: FixedBitSet,
+    excluded: FixedBitSet,
 }
 
 impl<'d> Search<'d> {
@@ -51,14 +51,14 @@ impl<'d> Search<'d> {
     /// Returns the shortest description found.
     pub(super) fn describe(&mut self, set: &FixedBitSet) -> Option<Description> {
         let others = complement(set);
-        if let Some(Found { terms, .. }) = self.part(set, &others, MAX_TERMS) {
+        if let Some(Part { terms, .. }) = self.part(set, &others, MAX_TERMS) {
             return Some(Description { is_all_but: false, parts: vec![terms] });
         }
         // "All but" a single term is just its negation, and an exception of a negated term is hard to read.
-        let is_plain = |found: &Found| found.terms.len() > 1 && !found.terms.iter().any(|term| term.is_not);
+        let is_plain = |found: &Part| found.terms.len() > 1 && !found.terms.iter().any(|term| term.is_not);
         let exception = self.part(&others, set, MAX_TERMS - 1).filter(is_plain);
         let exception =
-            exception.map(|found| (found.cost + OR, Description { is_all_but: true, parts: vec![found.terms] }));
+            exception.map(|found| (found.cost + OR_COST, Description { is_all_but: true, parts: vec![found.terms] }));
         let both = self.two_parts(set, &others);
         exception.into_iter().chain(both).min_by_key(|(cost, _)| *cost).map(|(_, description)| description)
     }
@@ -74,7 +74,7 @@ impl<'d> Search<'d> {
             }
             let Some(one) = self.part(&first, others, MAX_TERMS - 1) else { continue };
             let Some(two) = self.part(&rest, others, MAX_TERMS - 1) else { continue };
-            let cost = one.cost + OR + two.cost;
+            let cost = one.cost + OR_COST + two.cost;
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, Description { is_all_but: false, parts: vec![one.terms, two.terms] }));
             }
@@ -89,7 +89,7 @@ impl<'d> Search<'d> {
             let hit = hits(variable, set);
             let some = hit.iter().enumerate().filter(|(_, hit)| **hit).take(MAX_PARTS);
             for (value, _) in some {
-                let with_value = set.ones().filter(|class| variable.of[*class] as usize == value);
+                let with_value = set.ones().filter(|class| variable.value_of_class[*class] as usize == value);
                 let mut part = FixedBitSet::with_capacity(set.len());
                 part.extend(with_value);
                 if !parts.contains(&part) {
@@ -103,15 +103,15 @@ impl<'d> Search<'d> {
     }
 
     /// Returns the cheapest terms found that are true of all classes of `inside` and exclude all of `outside`.
-    fn part(&mut self, inside: &FixedBitSet, outside: &FixedBitSet, most: usize) -> Option<Found> {
+    fn part(&mut self, inside: &FixedBitSet, outside: &FixedBitSet, most: usize) -> Option<Part> {
         let candidates = self.candidates(inside, outside);
         // The candidates that leave out each class.
         let mut by_class: Vec<Vec<usize>> = vec![Vec::new(); inside.len()];
         for (at, candidate) in candidates.iter().enumerate() {
-            candidate.out.ones().for_each(|class| by_class[class].push(at));
+            candidate.excluded.ones().for_each(|class| by_class[class].push(at));
         }
         let mut best = None;
-        let none = Found { terms: Vec::new(), cost: 0 };
+        let none = Part { terms: Vec::new(), cost: 0 };
         self.cover(&candidates, &by_class, outside, most, &none, &mut best);
         best
     }
@@ -123,8 +123,8 @@ impl<'d> Search<'d> {
         by_class: &[Vec<usize>],
         left: &FixedBitSet,
         most: usize,
-        found: &Found,
-        best: &mut Option<Found>,
+        found: &Part,
+        best: &mut Option<Part>,
     ) {
         let Some(class) = left.ones().min_by_key(|class| by_class[*class].len()) else {
             *best = Some(found.clone());
@@ -134,7 +134,7 @@ impl<'d> Search<'d> {
             return;
         }
         for candidate in by_class[class].iter().map(|at| &candidates[*at]) {
-            let cost = found.cost + candidate.cost + if found.terms.is_empty() { 0 } else { AND };
+            let cost = found.cost + candidate.cost + if found.terms.is_empty() { 0 } else { AND_COST };
             if best.as_ref().is_some_and(|best| best.cost <= cost) {
                 continue;
             }
@@ -142,9 +142,9 @@ impl<'d> Search<'d> {
                 return;
             }
             let mut left = left.clone();
-            left.difference_with(&candidate.out);
+            left.difference_with(&candidate.excluded);
             let terms = found.terms.iter().chain([&candidate.term]).cloned().collect();
-            self.cover(candidates, by_class, &left, most - 1, &Found { terms, cost }, best);
+            self.cover(candidates, by_class, &left, most - 1, &Part { terms, cost }, best);
         }
     }
 
@@ -164,7 +164,9 @@ impl<'d> Search<'d> {
             }
             let variable = &self.describer.variables[at];
             for (is_not, values) in choices(&hits(variable, inside), variable) {
-                let out = outside.ones().filter(|class| values.contains(&(variable.of[*class] as usize)) == is_not);
+                let out = outside
+                    .ones()
+                    .filter(|class| values.contains(&(variable.value_of_class[*class] as usize)) == is_not);
                 let mut bits = FixedBitSet::with_capacity(inside.len());
                 bits.extend(out);
                 if bits.is_clear() {
@@ -177,10 +179,10 @@ impl<'d> Search<'d> {
                 let values = values.iter().map(text).collect();
                 let term = Term { variable: variable.name.clone(), is_not, values };
                 let cost = cost(&term);
-                match all.iter_mut().find(|known| known.out == bits) {
+                match all.iter_mut().find(|known| known.excluded == bits) {
                     Some(known) if known.cost <= cost => {}
-                    Some(known) => *known = Candidate { term, cost, out: bits },
-                    None => all.push(Candidate { term, cost, out: bits }),
+                    Some(known) => *known = Candidate { term, cost, excluded: bits },
+                    None => all.push(Candidate { term, cost, excluded: bits }),
                 }
             }
         }
@@ -196,13 +198,13 @@ fn choices(hit: &[bool], variable: &ClassValues) -> Vec<(bool, Vec<usize>)> {
     let is_list = |values: &[usize]| {
         values.len() < 2 || values.iter().all(|value| variable.values[*value] != VariableValue::Unset)
     };
-    let with = |wanted: bool| (0..hit.len()).filter(move |value| hit[*value] == wanted);
+    let values_hit = |wanted: bool| (0..hit.len()).filter(move |value| hit[*value] == wanted);
     let mut choices = Vec::new();
-    let inside: Vec<usize> = with(true).take(MAX_VALUES + 1).collect();
+    let inside: Vec<usize> = values_hit(true).take(MAX_VALUES + 1).collect();
     if inside.len() <= MAX_VALUES && inside.iter().all(is_shown) && is_list(&inside) {
         choices.push((false, inside));
     }
-    let outside: Vec<usize> = with(false).filter(is_shown).take(MAX_EXCLUSIONS + 1).collect();
+    let outside: Vec<usize> = values_hit(false).filter(is_shown).take(MAX_EXCLUSIONS + 1).collect();
     if outside.len() <= MAX_VALUES && outside.len() > 1 && is_list(&outside) {
         choices.push((true, outside.clone()));
     }
@@ -212,14 +214,14 @@ fn choices(hit: &[bool], variable: &ClassValues) -> Vec<(bool, Vec<usize>)> {
 
 /// Returns the cost of a term: its width, and more for what takes longer to understand.
 fn cost(term: &Term) -> usize {
-    let not = if term.is_not { NOT } else { 0 };
-    term.to_string().width() + not + VALUE * (term.values.len() - 1)
+    let not = if term.is_not { NOT_COST } else { 0 };
+    term.to_string().width() + not + VALUE_COST * (term.values.len() - 1)
 }
 
 /// Returns for each value of a variable if a class of `set` has it.
 fn hits(variable: &ClassValues, set: &FixedBitSet) -> Vec<bool> {
     let mut hit = vec![false; variable.values.len()];
-    set.ones().for_each(|class| hit[variable.of[class] as usize] = true);
+    set.ones().for_each(|class| hit[variable.value_of_class[class] as usize] = true);
     hit
 }
 
