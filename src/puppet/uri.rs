@@ -47,11 +47,12 @@ fn checked(mut uri: Uri) -> Result<Uri, String> {
 }
 
 fn check_mail(uri: &mut Uri) -> Result<(), String> {
-    static TO: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\A(?:[^@,;]+@[^@,;]+(?:\z|[,;]))*\z").ok());
+    static RECIPIENTS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\A(?:[^@,;]+@[^@,;]+(?:\z|[,;]))*\z").ok());
     uri.opaque = uri.opaque.take().or_else(|| uri.query.as_ref().map(|query| format!("?{query}")));
     let opaque = uri.opaque.as_deref().ok_or("missing opaque part for mailto URL")?;
     let to = opaque.split('?').next().filter(|_| !opaque.is_empty());
-    if to.is_some_and(|to| TO.as_ref().is_some_and(|pattern| pattern.is_match(to))) {
+    if to.is_some_and(|to| RECIPIENTS.as_ref().is_some_and(|pattern| pattern.is_match(to))) {
         return Ok(());
     }
     Err(format!("unrecognised opaque part for mailtoURL: {opaque}"))

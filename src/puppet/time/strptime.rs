@@ -32,7 +32,7 @@ pub(super) struct Parsed {
 /// Reads `text` by `format`. Returns `None` if it does not match.
 pub(super) fn parse(text: &str, format: &str) -> Result<Option<Parsed>, Error> {
     let mut reader = Reader { text, found: Parsed::default() };
-    if reader.all(format, 0)?.is_none() {
+    if reader.read_format(format, 0)?.is_none() {
         return Ok(None);
     }
     let Reader { text: rest, mut found } = reader;
@@ -49,14 +49,14 @@ pub(super) fn parse(text: &str, format: &str) -> Result<Option<Parsed>, Error> {
 impl Parsed {
     /// Returns the nanoseconds since 1970 without regard to the zone: Ruby's `Time.utc`.
     pub(super) fn utc(&self) -> Result<i128, Error> {
-        let range = || Error::puppet("argument out of range");
+        let argument_out_of_range = || Error::puppet("argument out of range");
         let Some(year) = self.year else {
             return Err(Error::bare("no implicit conversion of nil into Integer"));
         };
         let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
         let (hour, minute, second) = (self.hour.unwrap_or(0), self.minute.unwrap_or(0), self.second.unwrap_or(0));
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-            return Err(range());
+            return Err(argument_out_of_range());
         }
         if hour == 24 && (minute, second) != (0, 0) {
             return Err(Error::puppet(if minute > 0 { "min out of range" } else { "sec out of range" }));
@@ -78,7 +78,7 @@ struct Reader<'t> {
 type Step = Result<Option<()>, Error>;
 
 impl Reader<'_> {
-    fn all(&mut self, format: &str, depth: usize) -> Step {
+    fn read_format(&mut self, format: &str, depth: usize) -> Step {
         let mut rest = format;
         while let Some(c) = rest.chars().next() {
             rest = &rest[c.len_utf8()..];
@@ -113,7 +113,7 @@ impl Reader<'_> {
         };
         let Some(c) = directive else { return Ok(self.literal("%")) };
         if let Some(format) = recursive(c) {
-            return if depth > 2 { Ok(None) } else { self.all(format, depth + 1) };
+            return if depth > 2 { Ok(None) } else { self.read_format(format, depth + 1) };
         }
         match c {
             'z' | 'Z' => Ok(self.zone()),

@@ -189,8 +189,8 @@ impl Guard {
             Type::Tuple(..) | Type::Array(..) if types.is_empty() => true,
             Type::Tuple(others, _) if others.is_empty() => starts_at_zero(&size),
             Type::Tuple(others, _) => {
-                let at = |index: usize| types.get(index).or(types.last());
-                others.iter().enumerate().all(|(i, other)| at(i).is_some_and(|kind| self.assignable(kind, other)))
+                let type_at = |index: usize| types.get(index).or(types.last());
+                others.iter().enumerate().all(|(i, other)| type_at(i).is_some_and(|kind| self.assignable(kind, other)))
             }
             Type::Array(items, _) => {
                 let most = usize::try_from(match &other_size.to {
@@ -230,7 +230,7 @@ impl Guard {
     fn callable(&mut self, callable: Option<&Callable>, other: Option<&Callable>) -> bool {
         let Some(callable) = callable else { return true };
         let result = other.and_then(|other| other.result.clone()).unwrap_or(Type::Any);
-        if callable.result.as_ref().is_some_and(|own| !self.assignable(own, &result)) {
+        if callable.result.as_ref().is_some_and(|expected| !self.assignable(expected, &result)) {
             return false;
         }
         let Some(parameters) = &callable.parameters else { return true };

@@ -12,7 +12,7 @@ use crate::puppet::Error;
 use crate::value::Type;
 
 /// A function that is made once, or an error if a signature cannot be read.
-type Found = Result<&'static Function, Error>;
+type FunctionResult = Result<&'static Function, Error>;
 
 /// Makes a function on first use.
 macro_rules! new_function {
@@ -58,7 +58,7 @@ const NUMERIC: &str = r"Variant[Integer, Float, Boolean, Pattern[/\A[+-]?\s*(?:(
 const ARGS: &str = "Struct[{from => Convertible, Optional[abs] => Boolean}]";
 
 /// Returns the signatures of `Integer.new`.
-pub(crate) fn integer() -> Found {
+pub(crate) fn integer() -> FunctionResult {
     new_function!(
         "new",
         &[("Radix", RADIX), ("Convertible", INTEGER), ("NamedArgs", INTEGER_ARGS)],
@@ -67,7 +67,7 @@ pub(crate) fn integer() -> Found {
 }
 
 /// Returns the signatures of `Float.new`.
-pub(crate) fn float() -> Found {
+pub(crate) fn float() -> FunctionResult {
     new_function!(
         "new_float",
         &[("Convertible", FLOAT), ("NamedArgs", ARGS)],
@@ -76,7 +76,7 @@ pub(crate) fn float() -> Found {
 }
 
 /// Returns the signatures of `Numeric.new`.
-pub(crate) fn numeric() -> Found {
+pub(crate) fn numeric() -> FunctionResult {
     new_function!(
         "new_numeric",
         &[("Convertible", NUMERIC), ("NamedArgs", ARGS)],
@@ -85,7 +85,7 @@ pub(crate) fn numeric() -> Found {
 }
 
 /// Returns the signatures of `Boolean.new`.
-pub(crate) fn boolean() -> Found {
+pub(crate) fn boolean() -> FunctionResult {
     new_function!(
         "new_boolean",
         &[],
@@ -97,7 +97,7 @@ pub(crate) fn boolean() -> Found {
 const FORMAT: &str = r"Pattern[/^%([\s\[+#0{<(|-]*)([1-9][0-9]*)?(?:\.([0-9]+))?([a-zA-Z])$/]";
 
 /// Returns the signatures of `String.new`.
-pub(crate) fn string() -> Found {
+pub(crate) fn string() -> FunctionResult {
     new_function!(
         "new_string",
         &[
@@ -116,12 +116,12 @@ pub(crate) fn string() -> Found {
 }
 
 /// Returns the signatures of `Regexp.new`.
-pub(crate) fn regexp() -> Found {
+pub(crate) fn regexp() -> FunctionResult {
     new_function!("new_float", &[], &[&[("pattern", "String"), ("escape?", "Boolean")]])
 }
 
 /// Returns the signatures of `Binary.new`.
-pub(crate) fn binary() -> Found {
+pub(crate) fn binary() -> FunctionResult {
     new_function!(
         "new_Binary",
         &[
@@ -140,7 +140,7 @@ pub(crate) fn binary() -> Found {
 }
 
 /// Returns the signatures of `URI.new`.
-pub(crate) fn uri() -> Found {
+pub(crate) fn uri() -> FunctionResult {
     new_function!(
         "new_error",
         &[],
@@ -157,12 +157,12 @@ pub(crate) fn uri() -> Found {
 }
 
 /// Returns the signatures of `Sensitive.new`.
-pub(crate) fn sensitive() -> Found {
+pub(crate) fn sensitive() -> FunctionResult {
     new_function!("new_Sensitive", &[], &[&[("value", "Sensitive")], &[("value", "Any")]])
 }
 
 /// Returns the signatures of `Array.new`.
-pub(crate) fn array() -> Found {
+pub(crate) fn array() -> FunctionResult {
     new_function!(
         "new_array",
         &[],
@@ -174,7 +174,7 @@ pub(crate) fn array() -> Found {
 }
 
 /// Returns the signatures of `Hash.new`.
-pub(crate) fn hash() -> Found {
+pub(crate) fn hash() -> FunctionResult {
     new_function!(
         "new_hash",
         &[
@@ -194,7 +194,7 @@ pub(crate) fn hash() -> Found {
 const FORMATS: (&str, &str) = ("Formats", "Variant[String[2],Array[String[2], 1]]");
 
 /// Returns the signatures of `Timestamp.new`.
-pub(crate) fn timestamp() -> Found {
+pub(crate) fn timestamp() -> FunctionResult {
     new_function!(
         "new_timestamp",
         &[FORMATS],
@@ -211,7 +211,7 @@ pub(crate) fn timestamp() -> Found {
 }
 
 /// Returns the signatures of `Timespan.new`.
-pub(crate) fn timespan() -> Found {
+pub(crate) fn timespan() -> FunctionResult {
     new_function!(
         "new_timespan",
         &[FORMATS],
@@ -239,7 +239,7 @@ pub(crate) fn timespan() -> Found {
 }
 
 /// Returns the signatures of `SemVer.new`.
-pub(crate) fn version() -> Found {
+pub(crate) fn version() -> FunctionResult {
     new_function!(
         "new_Version",
         &[
@@ -270,7 +270,7 @@ pub(crate) fn version() -> Found {
 }
 
 /// Returns the signatures of `SemVerRange.new`.
-pub(crate) fn version_range() -> Found {
+pub(crate) fn version_range() -> FunctionResult {
     new_function!(
         "new_VersionRange",
         &[
@@ -289,26 +289,26 @@ pub(crate) fn version_range() -> Found {
 }
 
 /// Returns the signatures of `Type.new`.
-pub(crate) fn type_text() -> Found {
+pub(crate) fn type_text() -> FunctionResult {
     new_function!("new_type", &[], &[&[("type_string", "String[1]")]])
 }
 
 /// Returns the signatures of `new` of types that accept any value.
-pub(crate) fn unit() -> Found {
+pub(crate) fn unit() -> FunctionResult {
     new_function!("new_unit", &[], &[&[("from", "Any")]])
 }
 
 /// Returns the signatures of `Init.new` if the type `Init[T, args]` has arguments.
-pub(crate) fn init_with_arguments() -> Found {
+pub(crate) fn init_with_arguments() -> FunctionResult {
     new_function!("new_Init", &[], &[&[("value", "Any")]])
 }
 
 /// Returns the signatures of `Init.new` if the type `Init[T]` has no arguments.
-pub(crate) fn init() -> Found {
+pub(crate) fn init() -> FunctionResult {
     new_function!("new_Init", &[], &[&[("value", "Array")], &[("value", "Any")]])
 }
 
 /// Returns the signature of the function `new` itself.
-pub(crate) fn new() -> Found {
+pub(crate) fn new() -> FunctionResult {
     new_function!("new", &[], &[&[("type", "Type")]])
 }

@@ -44,7 +44,7 @@ fn unresolved(kind: &Type) -> Option<String> {
     }
 }
 
-fn inside(path: &[Step], step: Step) -> Vec<Step> {
+fn with_step(path: &[Step], step: Step) -> Vec<Step> {
     path.iter().cloned().chain([step]).collect()
 }
 
@@ -76,7 +76,7 @@ fn variant(types: &[Type], original: &Type, actual: &Type, path: &[Step]) -> Vec
     let undef = matches!(original, Type::Optional(_)).then_some(&Type::Undef);
     let mut found = Vec::new();
     for (at, kind) in undef.into_iter().chain(types).enumerate() {
-        let mismatches = describe(kind, actual, &inside(path, Step::Variant(at)));
+        let mismatches = describe(kind, actual, &with_step(path, Step::Variant(at)));
         if mismatches.is_empty() {
             return Vec::new();
         }
@@ -119,7 +119,7 @@ fn array(items: &Type, size: Option<&Range>, original: &Type, actual: &Type, pat
                 return vec![Mismatch::new(path, Kind::Size(or_any(size), actual_size))];
             }
             let wrong = types.iter().enumerate().filter(|(_, kind)| !assignable(items, kind));
-            wrong.flat_map(|(at, kind)| describe(items, kind, &inside(path, Step::Index(at)))).collect()
+            wrong.flat_map(|(at, kind)| describe(items, kind, &with_step(path, Step::Index(at)))).collect()
         }
         Type::Array(held, declared_size) => {
             let actual_size = or_any(declared_size.as_ref());
@@ -149,10 +149,10 @@ fn hash(entry: &(Type, Type), size: Option<&Range>, original: &Type, actual: &Ty
             for element in elements.iter() {
                 let name = element.name().as_str().to_owned();
                 if !assignable(key, &element.key) {
-                    found.extend(describe(key, &element.key, &inside(path, Step::Key(name.clone()))));
+                    found.extend(describe(key, &element.key, &with_step(path, Step::Key(name.clone()))));
                 }
                 if !assignable(value, &element.value) {
-                    found.extend(describe(value, &element.value, &inside(path, Step::Entry(name))));
+                    found.extend(describe(value, &element.value, &with_step(path, Step::Entry(name))));
                 }
             }
             found
@@ -200,10 +200,10 @@ fn record_of_record(elements: &[Element], others: &[Element], path: &[Step]) -> 
             continue;
         };
         if !assignable(&element.key, &other.key) {
-            found.extend(describe(&element.key, &other.key, &inside(path, Step::Key(name.clone()))));
+            found.extend(describe(&element.key, &other.key, &with_step(path, Step::Key(name.clone()))));
         }
         if !assignable(&element.value, &other.value) {
-            found.extend(describe(&element.value, &other.value, &inside(path, Step::Entry(name))));
+            found.extend(describe(&element.value, &other.value, &with_step(path, Step::Entry(name))));
         }
     }
     let extra = rest.keys().filter_map(|key| key.as_str());
@@ -225,11 +225,11 @@ fn tuple(expected: &Type, types: &[Type], original: &Type, actual: &Type, path: 
         Type::Tuple(others, _) => {
             let Some(last) = types.len().checked_sub(1) else { return Vec::new() };
             let each = others.iter().enumerate().map(|(at, other)| (at.min(last), other));
-            each.flat_map(|(at, other)| describe(&types[at], other, &inside(path, Step::Index(at)))).collect()
+            each.flat_map(|(at, other)| describe(&types[at], other, &with_step(path, Step::Index(at)))).collect()
         }
         Type::Array(items, _) => {
             let each = types.iter().enumerate();
-            each.flat_map(|(at, kind)| describe(kind, items, &inside(path, Step::Index(at)))).collect()
+            each.flat_map(|(at, kind)| describe(kind, items, &with_step(path, Step::Index(at)))).collect()
         }
         _ => vec![Mismatch::of_type(path, original, actual)],
     }

@@ -14,10 +14,10 @@ use crate::value::rich::Rich;
 use crate::value::rich::types::{Element, Range, Texts};
 use crate::value::{Type, Value};
 
-type Found = Result<bool, Error>;
+type MatchResult = Result<bool, Error>;
 
 /// Returns true if `value` is of the type. Fails if a regular expression gives up.
-pub(super) fn is_instance(kind: &Type, value: &Value) -> Found {
+pub(super) fn is_instance(kind: &Type, value: &Value) -> MatchResult {
     let value = value.bare();
     Ok(match (kind, value) {
         (Type::Any | Type::Unit, _) => true,
@@ -70,7 +70,7 @@ pub(super) fn is_instance(kind: &Type, value: &Value) -> Found {
     })
 }
 
-fn any<T>(items: &[T], mut fits: impl FnMut(&T) -> Found) -> Found {
+fn any<T>(items: &[T], mut fits: impl FnMut(&T) -> MatchResult) -> MatchResult {
     for item in items {
         if fits(item)? {
             return Ok(true);
@@ -79,7 +79,7 @@ fn any<T>(items: &[T], mut fits: impl FnMut(&T) -> Found) -> Found {
     Ok(false)
 }
 
-fn all<T>(items: impl Iterator<Item = T>, mut fits: impl FnMut(T) -> Found) -> Found {
+fn all<T>(items: impl Iterator<Item = T>, mut fits: impl FnMut(T) -> MatchResult) -> MatchResult {
     for item in items {
         if !fits(item)? {
             return Ok(false);
@@ -103,7 +103,7 @@ fn is_scalar_data(value: &Value) -> bool {
 fn is_text(texts: &Texts, value: &Value) -> bool {
     let length = match value {
         Value::String(text) => match texts {
-            Texts::Value(own) => return own == text,
+            Texts::Value(expected) => return expected == text,
             Texts::All => return true,
             Texts::Size(_) => text.chars().count(),
         },
@@ -121,7 +121,7 @@ fn has_size(size: Option<&Range>, count: usize) -> bool {
     size.is_none_or(|size| size.contains(&Range::count(count).from))
 }
 
-fn is_array(kind: &Type, items: &[Value]) -> Found {
+fn is_array(kind: &Type, items: &[Value]) -> MatchResult {
     match kind {
         Type::Collection(size) => Ok(has_size(size.as_ref(), items.len())),
         Type::Array(held, size) => {
@@ -140,7 +140,7 @@ fn is_array(kind: &Type, items: &[Value]) -> Found {
     }
 }
 
-fn is_hash(kind: &Type, value: &Value) -> Found {
+fn is_hash(kind: &Type, value: &Value) -> MatchResult {
     let Value::Hash(hash) = value else { return Ok(false) };
     match kind {
         Type::Collection(size) => Ok(has_size(size.as_ref(), hash.len())),
@@ -162,7 +162,7 @@ fn is_hash(kind: &Type, value: &Value) -> Found {
     }
 }
 
-fn is_rich(kind: &Type, rich: &Rich) -> Found {
+fn is_rich(kind: &Type, rich: &Rich) -> MatchResult {
     Ok(match (kind, rich) {
         (Type::Sensitive(inner), Rich::Sensitive(value)) => is_instance(inner, value)?,
         (Type::Timestamp(range), Rich::Timestamp(time)) | (Type::Timespan(range), Rich::Timespan(time)) => {

@@ -185,10 +185,11 @@ impl Kind {
                 format!("expects size to be {}, got {}", range_text(expected, "0"), range_text(actual, "0"))
             }
             Kind::Count(expected, actual) => {
-                let is = |n: Option<&Value>, wanted: i64| n.is_some_and(|n| *n == Value::Integer(wanted));
+                let equals = |n: Option<&Value>, wanted: i64| n.is_some_and(|n| *n == Value::Integer(wanted));
                 let (from, to) = (expected.lower(), expected.upper());
-                let one = is(from, 1) && (to.is_none() || is(to, 1)) || is(from, 0) && is(to, 1);
-                let plural = if one { "" } else { "s" };
+                let is_singular =
+                    equals(from, 1) && (to.is_none() || equals(to, 1)) || equals(from, 0) && equals(to, 1);
+                let plural = if is_singular { "" } else { "s" };
                 let (expected, actual) = (range_text(expected, "no"), range_text(actual, "none"));
                 format!("expects {expected} argument{plural}, got {actual}")
             }

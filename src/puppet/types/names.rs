@@ -25,7 +25,7 @@ pub(super) const RESOURCES: [&str; 15] = [
 ];
 
 /// Returns the type of a name in lower case, without parameters, or `None` if Puppet has none of that name.
-pub(super) fn plain(name: &str) -> Option<Type> {
+pub(super) fn plain_type(name: &str) -> Option<Type> {
     Some(match name {
         "any" => Type::Any,
         "undef" => Type::Undef,

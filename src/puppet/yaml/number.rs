@@ -184,7 +184,7 @@ fn integer(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
         let all = text.replace([',', '_'], "");
         return Some(if radix == 8 { Ok(0.into()) } else { Err(invalid("Integer", &all)) });
     }
-    Some(whole(&digits, radix, negative))
+    Some(integer_of_digits(&digits, radix, negative))
 }
 
 /// Returns true for a digit that is not zero, followed by digits with single separators between them.
@@ -195,7 +195,7 @@ fn is_grouped(bytes: &[u8]) -> bool {
         && bytes.windows(2).all(|pair| pair.iter().any(u8::is_ascii_digit))
 }
 
-fn whole(digits: &str, radix: u32, negative: bool) -> Result<Value, Refusal> {
+fn integer_of_digits(digits: &str, radix: u32, negative: bool) -> Result<Value, Refusal> {
     if let Ok(n) = i64::from_str_radix(digits, radix) {
         return Ok(Value::Integer(if negative { -n } else { n }));
     }
@@ -235,14 +235,14 @@ pub(super) fn to_float(text: &str) -> Result<f64, Refusal> {
 fn decimal_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.find(['e', 'E']).map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
     let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(w, f)| (w, Some(f)));
-    let fits = (in_groups(whole) || (whole.is_empty() && fraction.is_some()))
-        && fraction.is_none_or(in_groups)
-        && exponent.is_none_or(|e| in_groups(sign(e).1));
+    let fits = (is_in_groups(whole) || (whole.is_empty() && fraction.is_some()))
+        && fraction.is_none_or(is_in_groups)
+        && exponent.is_none_or(|e| is_in_groups(sign(e).1));
     fits.then(|| ruby::strtod(&text.replace('_', "")))
 }
 
 /// Returns true for digits with single underscores between them.
-fn in_groups(text: &str) -> bool {
+fn is_in_groups(text: &str) -> bool {
     is_digits_with(text, b"_") && !text.ends_with('_') && !text.contains("__")
 }
 

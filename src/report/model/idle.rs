@@ -45,7 +45,7 @@ impl NoEffect {
     }
 
     /// Returns the words before its place, or all of them, and those after it.
-    fn around(&self) -> [&'static str; 2] {
+    fn words_around_place(&self) -> [&'static str; 2] {
         match self {
             NoEffect::Equal => ["the data is the same", ""],
             NoEffect::Shadowed(_) => ["shadowed by ", ""],
@@ -160,7 +160,7 @@ impl IdlePart {
 
     /// Returns the words before its place, the place, and the words after it.
     fn parts(&self) -> (&'static str, Option<&Place>, String) {
-        let [before, behind] = self.reason.around();
+        let [before, behind] = self.reason.words_around_place();
         let more = match self.more_places {
             0 => String::new(),
             more => format!(" and {}", count(more, "more place")),

@@ -31,8 +31,9 @@ pub(in crate::report) fn is_longer(names: &NodeNames, [nodes, except]: [&NodeSet
         }
         true
     };
-    let most = |nodes: &NodeSet, lead: &str| who.most_columns_of_names(nodes.len()).saturating_sub(lead.len());
-    !fits(nodes, most(nodes, "")) && (except.is_empty() || !fits(except, most(except, ALL_BUT)))
+    let columns_of_names =
+        |nodes: &NodeSet, lead: &str| who.most_columns_of_names(nodes.len()).saturating_sub(lead.len());
+    !fits(nodes, columns_of_names(nodes, "")) && (except.is_empty() || !fits(except, columns_of_names(except, ALL_BUT)))
 }
 
 /// The words before the names of the nodes that are not in a group.

@@ -15,16 +15,16 @@ use crate::value::{Hash, Value};
 
 /// Returns a value on one line, or `None` if it does not fit `columns`.
 pub(in crate::report) fn inline(value: &Value, columns: usize) -> Option<String> {
-    let mut line = Line { text: String::new(), limit: columns.saturating_mul(4), over: false };
+    let mut line = Line { text: String::new(), limit: columns.saturating_mul(4), exceeds_limit: false };
     line.value(value);
-    (!line.over && line.text.width() <= columns).then_some(line.text)
+    (!line.exceeds_limit && line.text.width() <= columns).then_some(line.text)
 }
 
 /// Returns a value on one line, cut off at `columns`.
 pub(super) fn inline_shortened(value: &Value, columns: usize) -> String {
-    let mut line = Line { text: String::new(), limit: columns.saturating_mul(4), over: false };
+    let mut line = Line { text: String::new(), limit: columns.saturating_mul(4), exceeds_limit: false };
     line.value(value);
-    if line.over {
+    if line.exceeds_limit {
         line.text.push(ELLIPSIS);
     }
     shorten(&line.text, columns)
@@ -72,7 +72,7 @@ fn is_plain(key: &str) -> bool {
 struct Line {
     text: String,
     limit: usize,
-    over: bool,
+    exceeds_limit: bool,
 }
 
 impl Line {
@@ -93,18 +93,18 @@ impl Line {
                 quote(rest.by_ref().take(room), &mut self.text);
                 if rest.next().is_some() {
                     self.text.pop();
-                    self.over = true;
+                    self.exceeds_limit = true;
                 }
             }
             other => scalar(other, &mut self.text),
         }
-        self.over |= self.text.len() > self.limit;
+        self.exceeds_limit |= self.text.len() > self.limit;
     }
 
     fn list<T>(&mut self, open: char, close: char, items: impl Iterator<Item = T>, item: impl Fn(&mut Line, T)) {
         self.text.push(open);
         for (i, value) in items.enumerate() {
-            if self.over {
+            if self.exceeds_limit {
                 return;
             }
             if i > 0 {
@@ -112,7 +112,7 @@ impl Line {
             }
             item(self, value);
         }
-        if !self.over {
+        if !self.exceeds_limit {
             self.text.push(close);
         }
     }

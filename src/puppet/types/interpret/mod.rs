@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::inference::generalize::generalize;
 use super::init;
-use super::names::{RESOURCES, plain};
+use super::names::{RESOURCES, plain_type};
 use super::syntax::{self, Kind, Node};
 use crate::puppet::regex::RubyRegex;
 use crate::puppet::{Error, time};
@@ -92,7 +92,9 @@ impl Parser<'_> {
     }
 
     fn type_named(&self, cased: &str) -> Parsed<Type> {
-        let Names::All(local) = self.names else { return plain(&cased.to_ascii_lowercase()).ok_or_else(no_loader) };
+        let Names::All(local) = self.names else {
+            return plain_type(&cased.to_ascii_lowercase()).ok_or_else(no_loader);
+        };
         let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
         if let Some((_, kind)) = local.iter().find(|(local, _)| local.eq_ignore_ascii_case(&name)) {
             return Ok(kind.clone());
@@ -105,7 +107,7 @@ impl Parser<'_> {
         if let Some(resource) = resource {
             return Ok(Type::Resource(Some((*resource).into()), None));
         }
-        plain(&name).ok_or_else(|| unknown_type(cased))
+        plain_type(&name).ok_or_else(|| unknown_type(cased))
     }
 
     fn access(&self, node: &Node<'_>, left: &Node<'_>, parameters: &[Node<'_>]) -> Parsed<Type> {
@@ -124,7 +126,7 @@ impl Parser<'_> {
             "string" => given.size("String", &given.values).map(Type::sized_string),
             "integer" => given.integer(),
             "float" => given.float(),
-            "boolean" => match given.only("Boolean", "1")? {
+            "boolean" => match given.only_value("Boolean", "1")? {
                 Value::Boolean(value) => Ok(Type::Boolean(Some(*value))),
                 _ => Err(Error::puppet("Boolean parameter must be true or false")),
             },
@@ -153,14 +155,14 @@ impl Parser<'_> {
             "resource" => given.resource(),
             "runtime" => given.runtime(),
             "data" => Err(unparameterized()),
-            "object" | "typeset" => match given.only("Object", "1")? {
+            "object" | "typeset" => match given.only_value("Object", "1")? {
                 Value::Hash(hash) if hash.is_empty() => self.type_named(cased),
                 Value::Undef => self.type_named(cased),
                 _ => Err(Error::unknown(format!("the definition of a type by '{cased}' is not supported"))),
             },
             _ => match self.type_named(cased)? {
                 Type::Resource(resource, _) => {
-                    let title = given.only(cased, "1")?;
+                    let title = given.only_value(cased, "1")?;
                     Ok(Type::Resource(resource, Some(title.to_s().into())))
                 }
                 _ => Err(unparameterized()),

@@ -27,7 +27,7 @@ pub(super) struct Parameters<'n, 't> {
 }
 
 impl Parameters<'_, '_> {
-    pub(super) fn only(&self, name: &str, required: &str) -> Parsed<&Value> {
+    pub(super) fn only_value(&self, name: &str, required: &str) -> Parsed<&Value> {
         match self.values.as_slice() {
             [one] => Ok(one),
             many => Err(wrong_count(name, required, many.len())),
@@ -35,7 +35,7 @@ impl Parameters<'_, '_> {
     }
 
     pub(super) fn only_type(&self, name: &str, required: &str) -> Parsed<Type> {
-        self.kind(self.only(name, required)?)
+        self.kind(self.only_value(name, required)?)
     }
 
     fn kind(&self, value: &Value) -> Parsed<Type> {
@@ -48,7 +48,7 @@ impl Parameters<'_, '_> {
 
     /// Reads a type, or a text, which stands for the type of this text alone.
     pub(super) fn text_or_type(&self, name: &str, required: &str) -> Parsed<Type> {
-        match self.only(name, required)? {
+        match self.only_value(name, required)? {
             Value::String(text) => Ok(Type::String(Texts::Value(text.clone()))),
             other => self.kind(other),
         }
@@ -100,20 +100,20 @@ impl Parameters<'_, '_> {
     }
 
     pub(super) fn tuple(&self) -> Parsed<Type> {
-        let least = |value: &Value| {
+        let lower_bound = |value: &Value| {
             let open = is_default(value) || value.as_str() == Some("default");
             if open { Value::Integer(0) } else { value.clone() }
         };
         let (types, size) = match self.values.as_slice() {
-            [types @ .., from, to] if is_bound(from) => (types, Some(self.range(&least(from), to)?)),
-            [types @ .., from] if is_bound(from) => (types, Some(range(&least(from), &Value::Undef)?)),
+            [types @ .., from, to] if is_bound(from) => (types, Some(self.range(&lower_bound(from), to)?)),
+            [types @ .., from] if is_bound(from) => (types, Some(range(&lower_bound(from), &Value::Undef)?)),
             types => (types, None),
         };
         Ok(Type::Tuple(types.iter().map(type_of).collect::<Parsed<_>>()?, size.map(Range::to_size)))
     }
 
     pub(super) fn record(&self) -> Parsed<Type> {
-        let Value::Hash(hash) = self.only("Struct", "1")? else { return Err(no_type(self.node)) };
+        let Value::Hash(hash) = self.only_value("Struct", "1")? else { return Err(no_type(self.node)) };
         hash.iter()
             .map(|(key, value)| element(key, type_of(value)?))
             .collect::<Parsed<Vec<_>>>()
@@ -190,7 +190,7 @@ impl Parameters<'_, '_> {
     }
 
     pub(super) fn regexp(&self) -> Parsed<Type> {
-        match self.only("Regexp", "1")? {
+        match self.only_value("Regexp", "1")? {
             Value::String(text) => {
                 // Puppet compiles it on first use.
                 RubyRegex::compile(text)?;
@@ -229,8 +229,8 @@ impl Parameters<'_, '_> {
             types => (types, None),
         };
         let mut types = types.iter().map(type_of).collect::<Parsed<Vec<Type>>>()?;
-        let some = |size: &Range| size.to.compare(&Value::Integer(0)) == Some(Ordering::Greater);
-        if types.is_empty() && size.as_ref().is_some_and(some) {
+        let has_room = |size: &Range| size.to.compare(&Value::Integer(0)) == Some(Ordering::Greater);
+        if types.is_empty() && size.as_ref().is_some_and(has_room) {
             types.push(Type::Unit);
         }
         let parameters = Some(Type::Tuple(types.into(), size.map(Range::to_size)));
@@ -269,7 +269,7 @@ impl Parameters<'_, '_> {
     }
 
     pub(super) fn uri(&self) -> Parsed<Type> {
-        match self.only("URI", "1")? {
+        match self.only_value("URI", "1")? {
             Value::String(text) => {
                 let uri = uri::parse(text).map_err(Error::puppet)?;
                 let parts = parts(&uri);
@@ -284,7 +284,7 @@ impl Parameters<'_, '_> {
     }
 
     pub(super) fn class(&self) -> Parsed<Type> {
-        match self.only("Class", "1")? {
+        match self.only_value("Class", "1")? {
             Value::String(text) => Ok(Type::Class(Some(text.strip_prefix("::").unwrap_or(text).into()))),
             other => {
                 let (shown, class) = (other.inspect(), other.class_name());

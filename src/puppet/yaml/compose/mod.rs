@@ -214,7 +214,7 @@ impl<'a> Composer<'a> {
         match self.anchors.get(name) {
             Some(Anchor::Done(done)) => node = done.clone(),
             Some(Anchor::Open(serial)) => match self.merged_with_itself(*serial) {
-                Some(own) => node = own,
+                Some(merged) => node = merged,
                 None => self.refuse(line, Refusal::Limit(format!("recursive alias: {name}"))),
             },
             None => self.refuse(line, Refusal::Alias(name.to_owned())),

@@ -11,7 +11,7 @@ use crate::puppet::server::{Kind as Otherwise, Notes};
 const MAX_KEY: usize = 1024;
 
 /// The maximum number of characters after which a Puppet server still looks for a token.
-const MOST_OF_SERVER: usize = 3 << 20;
+const MAX_SERVER_LOOKAHEAD: usize = 3 << 20;
 
 /// A place where a key without `?` may have started.
 #[derive(Clone, Copy, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Scanner<'a> {
     pub(super) input: Input<'a>,
     tokens: VecDeque<Token<'a>>,
     /// The number of tokens that were taken.
-    taken: usize,
+    tokens_taken: usize,
     /// True if the first token in the queue is final.
     ready: bool,
     pub(super) flow_level: usize,
@@ -49,7 +49,7 @@ impl<'a> Scanner<'a> {
         Scanner {
             input: Input::new(content),
             tokens: VecDeque::new(),
-            taken: 0,
+            tokens_taken: 0,
             ready: false,
             flow_level: 0,
             indent: -1,
@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
     /// Drops the token that was looked at.
     pub(super) fn skip_token(&mut self) {
         self.ready = false;
-        self.taken += 1;
+        self.tokens_taken += 1;
         self.tokens.pop_front();
     }
 
@@ -116,7 +116,7 @@ impl<'a> Scanner<'a> {
         loop {
             if !self.tokens.is_empty() {
                 self.drop_stale_keys()?;
-                if !self.keys.iter().any(|key| key.possible && key.token == self.taken) {
+                if !self.keys.iter().any(|key| key.possible && key.token == self.tokens_taken) {
                     break;
                 }
             }
@@ -127,7 +127,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_next(&mut self) -> Result<(), Fault> {
-        if self.input.mark.index > MOST_OF_SERVER {
+        if self.input.mark.index > MAX_SERVER_LOOKAHEAD {
             self.note(Otherwise::TooLong);
         }
         self.input.need(1)?;
@@ -216,7 +216,7 @@ impl<'a> Scanner<'a> {
         if self.key_allowed {
             let mark = self.input.mark;
             let required = self.flow_level == 0 && self.indent == i64::from(mark.column);
-            let key = SimpleKey { possible: true, required, token: self.taken + self.tokens.len(), mark };
+            let key = SimpleKey { possible: true, required, token: self.tokens_taken + self.tokens.len(), mark };
             self.remove_key()?;
             if let Some(top) = self.keys.last_mut() {
                 *top = key;
@@ -247,7 +247,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn insert(&mut self, number: Option<usize>, token: Token<'a>) {
-        let at = number.map_or(self.tokens.len(), |n| n.saturating_sub(self.taken).min(self.tokens.len()));
+        let at = number.map_or(self.tokens.len(), |n| n.saturating_sub(self.tokens_taken).min(self.tokens.len()));
         self.tokens.insert(at, token);
     }
 
