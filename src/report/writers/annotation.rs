@@ -53,70 +53,70 @@ pub(super) const UNKNOWN_EFFECT: &str = "unknown-effect";
 impl Report {
     /// Returns the annotations: errors before warnings and notes, then by place.
     pub fn annotations(&self) -> Vec<Annotation> {
-        let mut found = Found::default();
-        self.annotate_policies(&mut found);
-        self.annotate_causes(&mut found);
-        self.annotate_changes(&mut found);
-        self.annotate_findings(&mut found);
+        let mut messages = MessagesByPlace::default();
+        self.annotate_policies(&mut messages);
+        self.annotate_causes(&mut messages);
+        self.annotate_changes(&mut messages);
+        self.annotate_findings(&mut messages);
         for lines in self.lines.iter().filter(|lines| lines.side == Side::After && lines.is_telling()) {
-            found.add_lines(lines);
+            messages.add_lines(lines);
         }
-        found.0.into_iter().map(|(at, told)| at.annotation(&told)).collect()
+        messages.0.into_iter().map(|(key, messages)| key.annotation(&messages)).collect()
     }
 
-    fn annotate_policies(&self, found: &mut Found) {
+    fn annotate_policies(&self, messages: &mut MessagesByPlace) {
         for (hit, level) in self.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
-            let told = PlaceMessage::policy(hit);
-            hit.places.iter().for_each(|place| found.add(POLICY, level.severity(), place, told.clone()));
+            let message = PlaceMessage::policy(hit);
+            hit.places.iter().for_each(|place| messages.add(POLICY, level.severity(), place, message.clone()));
         }
     }
 
-    fn annotate_causes(&self, found: &mut Found) {
+    fn annotate_causes(&self, messages: &mut MessagesByPlace) {
         for cause in self.causes.iter().filter(|cause| cause.is_new) {
-            let told = PlaceMessage::error(cause.heading(self), &cause.error);
-            cause.places.iter().for_each(|place| found.add(FAILING_KEY, Severity::Error, place, told.clone()));
+            let message = PlaceMessage::error(cause.heading(self), &cause.error);
+            cause.places.iter().for_each(|place| messages.add(FAILING_KEY, Severity::Error, place, message.clone()));
         }
     }
 
-    fn annotate_changes(&self, found: &mut Found) {
+    fn annotate_changes(&self, messages: &mut MessagesByPlace) {
         let is_folded: HashSet<usize> = self.causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
         for (_, change) in self.changes.iter().enumerate().filter(|(at, _)| !is_folded.contains(at)) {
             let on = share(Count { total: self.nodes.total, changed: change.nodes.len() });
             let on = on + &change.lacking(change.nodes.len());
             if let (Some(Outcome::Failed(error)), true) = (change.outcome.after.as_deref(), change.kind.is_error()) {
-                let told = PlaceMessage::error(format!("{} {} on {on}", name(&change.key), change.label()), error);
-                error.place.iter().for_each(|place| found.add(FAILING_KEY, Severity::Error, place, told.clone()));
+                let message = PlaceMessage::error(format!("{} {} on {on}", name(&change.key), change.label()), error);
+                error.place.iter().for_each(|place| messages.add(FAILING_KEY, Severity::Error, place, message.clone()));
             }
             for leaf in &change.leaves {
-                self.annotate_leaf(change, leaf, &on, found);
+                self.annotate_leaf(change, leaf, &on, messages);
             }
         }
     }
 
     /// Adds a difference at the changed lines that cause it, or else where its value comes from.
-    fn annotate_leaf(&self, change: &KeyChange, leaf: &Leaf, on: &str, found: &mut Found) {
+    fn annotate_leaf(&self, change: &KeyChange, leaf: &Leaf, on: &str, messages: &mut MessagesByPlace) {
         let lines = leaf.lines().unwrap_or_default().iter().map(|at| &self.lines[*at]);
         let lines: Vec<_> = lines.filter(|lines| lines.side == Side::After).collect();
         let origin = leaf.origins().after;
         if lines.is_empty() && origin.is_none() {
             return;
         }
-        let told = PlaceMessage::change(change, leaf, on);
+        let message = PlaceMessage::change(change, leaf, on);
         for lines in &lines {
-            found.add_to_last(CHANGED_VALUE, Severity::Note, &lines.place, Some(lines.last), told.clone());
+            messages.add_to_last(CHANGED_VALUE, Severity::Note, &lines.place, Some(lines.last), message.clone());
         }
         if let (true, Some(origin)) = (lines.is_empty(), origin) {
-            found.add(CHANGED_VALUE, Severity::Note, &origin.place, told);
+            messages.add(CHANGED_VALUE, Severity::Note, &origin.place, message);
         }
     }
 
-    fn annotate_findings(&self, found: &mut Found) {
+    fn annotate_findings(&self, messages: &mut MessagesByPlace) {
         for finding in self.findings.iter().filter(|finding| finding.is_new) {
             let diagnostic = &finding.diagnostic;
             let text = visible(&diagnostic.text).into_owned();
-            let told = PlaceMessage { what: diagnostic.code.replace('-', " "), text };
+            let message = PlaceMessage { what: diagnostic.code.replace('-', " "), text };
             diagnostic.place.iter().for_each(|place| {
-                found.add(diagnostic.code, diagnostic.severity, place, told.clone());
+                messages.add(diagnostic.code, diagnostic.severity, place, message.clone());
             });
         }
     }
@@ -124,27 +124,27 @@ impl Report {
 
 /// Messages by the place and kind of their annotation.
 #[derive(Default)]
-struct Found(BTreeMap<At, Vec<PlaceMessage>>);
+struct MessagesByPlace(BTreeMap<AnnotationKey, Vec<PlaceMessage>>);
 
 /// The place and kind of an annotation, in the order of annotations.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct At {
+struct AnnotationKey {
     level: Reverse<Severity>,
     place: Place,
     last: Option<u32>,
     code: &'static str,
 }
 
-impl Found {
-    fn add(&mut self, code: &'static str, level: Severity, place: &Place, told: PlaceMessage) {
-        self.add_to_last(code, level, place, place.line, told);
+impl MessagesByPlace {
+    fn add(&mut self, code: &'static str, level: Severity, place: &Place, message: PlaceMessage) {
+        self.add_to_last(code, level, place, place.line, message);
     }
 
     fn add_lines(&mut self, lines: &ChangedLines) {
         let Some(words) = lines.words() else { return };
         let code = if lines.effect.as_str() == "none" { NO_EFFECT } else { UNKNOWN_EFFECT };
-        let told = PlaceMessage { what: code.replace('-', " "), text: visible(&words).into_owned() };
-        self.add_to_last(code, Severity::Note, &lines.place, Some(lines.last), told);
+        let message = PlaceMessage { what: code.replace('-', " "), text: visible(&words).into_owned() };
+        self.add_to_last(code, Severity::Note, &lines.place, Some(lines.last), message);
     }
 
     fn add_to_last(
@@ -153,12 +153,15 @@ impl Found {
         level: Severity,
         place: &Place,
         last: Option<u32>,
-        told: PlaceMessage,
+        message: PlaceMessage,
     ) {
         // Absolute paths are outside of the repository.
         if !place.path.starts_with('/') {
             let last = last.filter(|_| place.line.is_some());
-            self.0.entry(At { level: Reverse(level), place: place.clone(), last, code }).or_default().push(told);
+            self.0
+                .entry(AnnotationKey { level: Reverse(level), place: place.clone(), last, code })
+                .or_default()
+                .push(message);
         }
     }
 }
@@ -206,12 +209,12 @@ fn name(text: &str) -> String {
     shorten_middle(&visible(text), NAME_COLUMNS)
 }
 
-impl At {
-    fn annotation(self, told: &[PlaceMessage]) -> Annotation {
-        let mut texts: Vec<&str> = told.iter().map(|told| &*told.text).collect();
+impl AnnotationKey {
+    fn annotation(self, messages: &[PlaceMessage]) -> Annotation {
+        let mut texts: Vec<&str> = messages.iter().map(|message| &*message.text).collect();
         texts.dedup();
         let (more, level) = (texts.len().saturating_sub(MAX_MESSAGES), self.level.0);
-        let title = match (texts.len(), told.first(), level) {
+        let title = match (texts.len(), messages.first(), level) {
             (0 | 1, Some(only), _) => only.what.clone(),
             (n, _, Severity::Note) => count(n, "change"),
             (n, ..) => count(n, "message"),

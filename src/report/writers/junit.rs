@@ -27,13 +27,13 @@ const MAX_LEAVES: usize = 100;
 const MAX_KEYS: usize = 100;
 
 /// The maximum number of characters of all values by node together.
-const VALUES: usize = 32 << 20;
+const MAX_VALUE_CHARACTERS: usize = 32 << 20;
 
 /// Writes the report.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut suites = vec![summary(report)];
     suites.push(Suite { name: "policies".to_owned(), cases: report.policies.iter().map(policy).collect() });
-    let room = Cell::new(VALUES);
+    let room = Cell::new(MAX_VALUE_CHARACTERS);
     suites.extend(report.groups.iter().map(|of| group(report, of, &room)));
     let findings: Vec<Case> = report.findings.iter().filter(|finding| finding.is_new).map(finding).collect();
     suites.push(Suite { name: "findings".to_owned(), cases: findings });
@@ -176,11 +176,11 @@ fn differences(report: &Report, item: &Item, change: &KeyChange) -> String {
     if change.leaves.is_empty() {
         lines.extend(detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM));
     }
-    let mut text = marked(&lines);
+    let mut text = with_signs(&lines);
     for fold in item.leaves.iter().take(MAX_LEAVES) {
         let leaf = &change.leaves[fold.first];
         let places = leaf.places().map(|places| format!(" ({places})")).unwrap_or_default();
-        _ = write!(text, "{}{places}\n{}", fold.place(change), marked(&detail::lines(&leaf.change, ROOM)));
+        _ = write!(text, "{}{places}\n{}", fold.place(change), with_signs(&detail::lines(&leaf.change, ROOM)));
     }
     if let Some(more @ 1..) = item.leaves.len().checked_sub(MAX_LEAVES) {
         _ = writeln!(text, "{}", count(more, "more difference"));
@@ -193,12 +193,12 @@ fn other_values(report: &Report, item: &Item, room: &Cell<usize>) -> String {
     let Some(list) = report.by_node(item, Extent::whole(room.get(), ROOM)) else { return String::new() };
     room.set(room.get().saturating_sub(list.characters));
     let lines: Vec<DetailLine> = list.values.iter().flat_map(NodeValue::all_lines).collect();
-    let mut text = format!("({})\n{}", list.note, marked(&lines));
+    let mut text = format!("({})\n{}", list.note, with_signs(&lines));
     list.rest(report).iter().for_each(|rest| _ = writeln!(text, "{rest}"));
     text
 }
 
-fn marked(lines: &[DetailLine]) -> String {
+fn with_signs(lines: &[DetailLine]) -> String {
     let mut text = String::new();
     for line in lines {
         _ = writeln!(text, "{} {}", line.mark.sign(), line.text);

@@ -19,7 +19,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let annotations = report.annotations();
     let shown = &annotations[..annotations.len().min(MAX_RESULTS)];
     let rules: BTreeMap<&str, Severity> = shown.iter().map(|annotation| (annotation.code, annotation.level)).collect();
-    let places: BTreeMap<&str, usize> = rules.keys().enumerate().map(|(at, code)| (*code, at)).collect();
+    let indexes: BTreeMap<&str, usize> = rules.keys().enumerate().map(|(at, code)| (*code, at)).collect();
     let mut notifications: Vec<Json> = report.blind_spots.iter().map(notification).collect();
     let unplaced = report.policies.iter().filter(|hit| hit.places.is_empty());
     notifications.extend(unplaced.filter_map(policy));
@@ -40,7 +40,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 "executionSuccessful": true,
                 "toolExecutionNotifications": notifications,
             }],
-            "results": shown.iter().map(|annotation| result(annotation, places[annotation.code])).collect::<Vec<_>>(),
+            "results": shown.iter().map(|annotation| result(annotation, indexes[annotation.code])).collect::<Vec<_>>(),
             "properties": { "headline": report.headline(), "verdict": report.verdict().as_str() },
         }],
     });

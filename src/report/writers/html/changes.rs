@@ -53,7 +53,7 @@ pub(super) fn index(report: &Report) -> Markup {
 }
 
 /// Divides the room for values by node: one change may take a quarter of what is left.
-const SHARE: usize = 4;
+const SHARE_DIVISOR: usize = 4;
 
 /// Returns the panel of the group at a position. Its values by node take up to about `room` characters, and what they
 /// use is subtracted from `room`.
@@ -87,9 +87,9 @@ pub(super) fn group(
 
 fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -> Markup {
     let change = &*report.shown(item);
-    let by = lines::ranges(report, report.first(item));
+    let ranges = lines::ranges(report, report.first(item));
     // If a single range causes everything, it is shown once, and not again at each difference.
-    let told = match &by[..] {
+    let shown_range = match &ranges[..] {
         [range] => range.text(false),
         _ => String::new(),
     };
@@ -104,13 +104,13 @@ fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -
             @if change.leaves.is_empty() {
                 (sides(&detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM)))
             }
-            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(change, leaf, is_alone, &told)) }
+            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(change, leaf, is_alone, &shown_range)) }
             @if let Some(more @ 1..) = change.leaves.len().checked_sub(MAX_LEAVES) {
                 p.quiet { (count(more, "more difference")) }
             }
             (by_node(report, item, room))
-            (lines::causes(&by, options))
-            @if by.is_empty() && change.leaves.iter().all(|leaf| leaf.places().is_none()) && !has_place(change) {
+            (lines::causes(&ranges, options))
+            @if ranges.is_empty() && change.leaves.iter().all(|leaf| leaf.places().is_none()) && !has_place(change) {
                 p.quiet { (unknown_cause(report, std::iter::once(report.first(item)))) }
             }
         }
@@ -124,7 +124,7 @@ fn has_place(change: &KeyChange) -> bool {
 
 /// Returns the values of an item on other nodes, folded.
 fn by_node(report: &Report, item: &Item, room: &Cell<usize>) -> Markup {
-    let Some(list) = report.by_node(item, Extent::whole(room.get() / SHARE, ROOM)) else { return html! {} };
+    let Some(list) = report.by_node(item, Extent::whole(room.get() / SHARE_DIVISOR, ROOM)) else { return html! {} };
     let ByNode { note, values, characters, .. } = &list;
     room.set(room.get().saturating_sub(*characters));
     let value = |value: &NodeValue| {
@@ -147,8 +147,8 @@ fn by_node(report: &Report, item: &Item, room: &Cell<usize>) -> Markup {
     }
 }
 
-fn difference(change: &KeyChange, leaf: &Leaf, is_alone: bool, told: &str) -> Markup {
-    let places = leaf.places().filter(|places| *places != visible(told));
+fn difference(change: &KeyChange, leaf: &Leaf, is_alone: bool, shown_range: &str) -> Markup {
+    let places = leaf.places().filter(|places| *places != visible(shown_range));
     html! {
         div.leaf {
             div.at {

@@ -53,8 +53,8 @@ pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Marku
 /// Returns the changed lines that change nothing, or whose effect is unknown, with the reason for each.
 pub(super) fn idle(report: &Report, options: &Options) -> Markup {
     let idle = report.lines.iter().filter(|lines| lines.words().is_some());
-    let (told, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
-    let all = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
+    let (telling, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
+    let total = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
     let unread = report.unread();
     html! {
         @if !unread.is_empty() {
@@ -67,13 +67,13 @@ pub(super) fn idle(report: &Report, options: &Options) -> Markup {
             }
             @if let Some(more @ 1..) = unread.len().checked_sub(MAX_LISTED) { p.quiet { (more) " more" } }
         }
-        @if !told.is_empty() {
-            h2 { (ChangedLines::heading(&told)) }
-            (list(&told, options))
+        @if !telling.is_empty() {
+            h2 { (ChangedLines::heading(&telling)) }
+            (list(&telling, options))
         }
         @if !quiet.is_empty() {
             details.quiet {
-                summary { (count(all(&quiet), "changed line")) " of comments or layout" }
+                summary { (count(total(&quiet), "changed line")) " of comments or layout" }
                 (list(&quiet, options))
             }
         }

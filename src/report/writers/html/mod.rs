@@ -98,7 +98,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
 }
 
 /// Returns as many of `items` as fit `room` bytes, and the number of the others if there are any.
-fn listed<T>(
+fn items_that_fit<T>(
     items: impl ExactSizeIterator<Item = T>,
     room: usize,
     item: impl Fn(T) -> Markup,
@@ -128,8 +128,8 @@ fn write_groups(
     let (first_apart, mut left) = (report.groups_by_use().0.len(), budget);
     let mut is_folded = false;
     let room = Cell::new(budget / 2);
-    for (shown, of) in report.groups.iter().enumerate() {
-        let panel = |room: &Cell<usize>| group(report, (shown, of), nodes, options, room).into_string();
+    for (shown, current) in report.groups.iter().enumerate() {
+        let panel = |room: &Cell<usize>| group(report, (shown, current), nodes, options, room).into_string();
         let mut text = panel(&room);
         if text.len() > left {
             text = panel(&Cell::new(0));
@@ -165,8 +165,8 @@ fn head(report: &Report) -> Markup {
             span.quiet { (word) }
             @match commit {
                 Some(commit) => {
-                    code { (short(commit)) }
-                    span.title { (visible(&commit.summary)) span.quiet { " " (by(commit)) } }
+                    code { (short_id(commit)) }
+                    span.title { (visible(&commit.summary)) span.quiet { " " (author_and_date(commit)) } }
                 }
                 None => { span {} span.title { "nothing: this is the first commit" } }
             }
@@ -197,11 +197,11 @@ fn head(report: &Report) -> Markup {
     }
 }
 
-fn short(commit: &Commit) -> String {
+fn short_id(commit: &Commit) -> String {
     visible(&commit.id).chars().take(12).collect()
 }
 
-fn by(commit: &Commit) -> String {
+fn author_and_date(commit: &Commit) -> String {
     let author = commit.author.split(" <").next().unwrap_or_default();
     let time = commit.time.as_deref().and_then(|time| time.split('T').next()).unwrap_or_default();
     [visible(author).as_ref(), time].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
@@ -222,7 +222,7 @@ fn policies(report: &Report, room: usize) -> Markup {
             }
         }
     };
-    let (hits, more) = listed(report.policies.iter(), room, policy);
+    let (hits, more) = items_that_fit(report.policies.iter(), room, policy);
     html! {
         @if !report.policies.is_empty() {
             h2 { (report.policies_heading()) }
@@ -251,7 +251,7 @@ fn blind_spots(report: &Report, is_standing: bool, room: usize) -> Markup {
             }
         }
     };
-    let (spots, more) = listed(all.iter().copied(), room, spot);
+    let (spots, more) = items_that_fit(all.iter().copied(), room, spot);
     html! {
         @if !all.is_empty() {
             @if is_standing {
@@ -287,7 +287,7 @@ fn causes(report: &Report, options: &Options, room: usize) -> Markup {
         let message = cause.message();
         let place = cause.error.place.as_ref().filter(|_| cause.is_new);
         let place = place.and_then(|place| Some((place, message.strip_prefix(&place.to_string())?)));
-        let (keys, more) = listed(cause.keys.iter().enumerate(), room, key);
+        let (keys, more) = items_that_fit(cause.keys.iter().enumerate(), room, key);
         html! {
             details.panel.alarm[cause.is_new] open {
                 summary { span.who { (cause.heading(report)) } }
@@ -320,7 +320,7 @@ fn reencrypted(report: &Report, room: usize) -> Markup {
     html! {
         @if !report.reencrypted.is_empty() {
             h2 { (reencrypted_heading(&report.reencrypted)) }
-            @let (secrets, more) = listed(report.reencrypted.iter(), room, item);
+            @let (secrets, more) = items_that_fit(report.reencrypted.iter(), room, item);
             ul.list { (secrets) @if let Some(more) = more { li { b { (more) } } } }
         }
     }
@@ -342,7 +342,7 @@ fn findings(report: &Report, is_new: bool, room: usize) -> Markup {
     html! {
         @if !findings.is_empty() {
             h2 { (findings_heading(&findings)) }
-            @let (shown, more) = listed(findings.iter(), room, item);
+            @let (shown, more) = items_that_fit(findings.iter(), room, item);
             ul.list { (shown) @if let Some(more) = more { li { b { (more) } } } }
         }
     }

@@ -37,10 +37,10 @@ impl ChangedNodes {
         &self.json
     }
 
-    /// Returns the numbers of the nodes in `of`, as runs such as `0-5,9`.
-    pub(super) fn numbers(&self, of: &NodeSet) -> String {
+    /// Returns the numbers of the nodes in `nodes`, as runs such as `0-5,9`.
+    pub(super) fn numbers(&self, nodes: &NodeSet) -> String {
         let mut runs: Vec<(usize, usize)> = Vec::new();
-        let mut wanted = of.iter().peekable();
+        let mut wanted = nodes.iter().peekable();
         for (number, node) in self.nodes.iter().enumerate() {
             if wanted.next_if_eq(&node).is_none() {
                 continue;

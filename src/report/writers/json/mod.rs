@@ -35,17 +35,17 @@ pub struct Options {
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
     let document = Document::new(report, options);
     if options.pretty {
-        document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), Written))?;
+        document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), WireFormatter))?;
     } else {
-        document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Written))?;
+        document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, WireFormatter))?;
     }
     out.write_all(b"\n")
 }
 
 /// A formatter that writes byte arrays as finished JSON, and escapes active characters in texts.
-struct Written;
+struct WireFormatter;
 
-impl Formatter for Written {
+impl Formatter for WireFormatter {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         out.write_all(visible_json(fragment).as_bytes())
     }

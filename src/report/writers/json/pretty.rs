@@ -17,32 +17,32 @@ impl<'w> Pretty<'w> {
         Pretty { out, depth: 0, in_text: false, escaped: false, opened: false }
     }
 
-    fn line(&mut self, laid: &mut Vec<u8>) {
-        laid.push(b'\n');
-        laid.resize(laid.len() + 2 * self.depth, b' ');
+    fn begin_line(&mut self, indented: &mut Vec<u8>) {
+        indented.push(b'\n');
+        indented.resize(indented.len() + 2 * self.depth, b' ');
     }
 
-    fn byte(&mut self, byte: u8, laid: &mut Vec<u8>) {
+    fn push_byte(&mut self, byte: u8, indented: &mut Vec<u8>) {
         if self.in_text {
             self.in_text = byte != b'"' || self.escaped;
             self.escaped = byte == b'\\' && !self.escaped;
-            laid.push(byte);
+            indented.push(byte);
             return;
         }
         let opened = std::mem::replace(&mut self.opened, matches!(byte, b'[' | b'{'));
         if matches!(byte, b']' | b'}') {
             self.depth -= 1;
             if !opened {
-                self.line(laid);
+                self.begin_line(indented);
             }
         } else if opened {
-            self.line(laid);
+            self.begin_line(indented);
         }
-        laid.push(byte);
+        indented.push(byte);
         match byte {
             b'[' | b'{' => self.depth += 1,
-            b',' => self.line(laid),
-            b':' => laid.push(b' '),
+            b',' => self.begin_line(indented),
+            b':' => indented.push(b' '),
             b'"' => self.in_text = true,
             _ => {}
         }
@@ -51,11 +51,11 @@ impl<'w> Pretty<'w> {
 
 impl Write for Pretty<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut laid = Vec::with_capacity(bytes.len() * 2);
+        let mut indented = Vec::with_capacity(bytes.len() * 2);
         for byte in bytes {
-            self.byte(*byte, &mut laid);
+            self.push_byte(*byte, &mut indented);
         }
-        self.out.write_all(&laid)?;
+        self.out.write_all(&indented)?;
         Ok(bytes.len())
     }
 

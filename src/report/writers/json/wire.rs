@@ -352,8 +352,8 @@ impl<'a> WireChange<'a> {
 }
 
 impl<'a> WireCatalogUse<'a> {
-    fn new(of: &'a CatalogUse) -> WireCatalogUse<'a> {
-        let CatalogUse { class, with, without, unknown, .. } = of;
+    fn new(catalog_use: &'a CatalogUse) -> WireCatalogUse<'a> {
+        let CatalogUse { class, with, without, unknown, .. } = catalog_use;
         WireCatalogUse { class: class.as_deref(), with: *with, without: *without, unknown: *unknown }
     }
 }
@@ -376,9 +376,9 @@ impl<'a> WireLeaf<'a> {
         let origins = leaf.origins();
         let part = |part: &'a Option<PlacedValue>, origin: Option<&'a Origin>| {
             let part = part.as_ref()?;
-            let own = part.path.below(&change.key);
+            let side_path = part.path.below(&change.key);
             let origin = origin.map(WireOrigin::new);
-            Some(WirePart { path: (own != path).then_some(own), value: Json(&part.value), origin })
+            Some(WirePart { path: (side_path != path).then_some(side_path), value: Json(&part.value), origin })
         };
         WireLeaf {
             kind: leaf_kind(leaf.change.kind),

@@ -10,13 +10,13 @@ const FRAME: usize = 60;
 
 /// Returns the blind spots that the commit causes or that concern what it changes, in at most `budget` characters.
 /// They are folded if it also changes something, since the verdict names the first.
-pub(super) fn new(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
+pub(super) fn new_spots(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let heading = report.spots_heading(false);
-    let all = || Block::List(all(report, options, false, budget));
+    let list = || Block::List(spot_items(report, options, false, budget));
     match (report.spots(false).next(), report.verdict()) {
         (None, _) => Vec::new(),
-        (_, Verdict::Changes) => vec![Section::fold(format!("{heading}: what could not be seen"), vec![all()])],
-        _ => vec![Block::Paragraph(strong(heading)).into(), all().into()],
+        (_, Verdict::Changes) => vec![Section::fold(format!("{heading}: what could not be seen"), vec![list()])],
+        _ => vec![Block::Paragraph(strong(heading)).into(), list().into()],
     }
 }
 
@@ -29,10 +29,10 @@ pub(super) fn before_values(report: &Report) -> Option<Section> {
 /// Returns the blind spots that existed before the commit, folded, in at most `budget` characters.
 pub(super) fn standing(report: &Report, options: &Options, budget: usize) -> Option<Section> {
     report.spots(true).next()?;
-    Some(Section::fold(report.spots_heading(true), vec![Block::List(all(report, options, true, budget))]))
+    Some(Section::fold(report.spots_heading(true), vec![Block::List(spot_items(report, options, true, budget))]))
 }
 
-fn all(report: &Report, options: &Options, is_standing: bool, budget: usize) -> Vec<Item> {
+fn spot_items(report: &Report, options: &Options, is_standing: bool, budget: usize) -> Vec<Item> {
     let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
     items(spots.into_iter().map(item), options, budget.saturating_sub(FRAME))
 }

@@ -93,7 +93,7 @@ pub(super) fn group(
 /// there are none.
 fn other_values(report: &Report, item: &Item, room: usize) -> Option<(Vec<(Sign, String)>, bool)> {
     let list = report.by_node(item, Extent::whole(room.saturating_sub(FRAME), ROOM))?;
-    let note = format!("{}: {} @@", shown(&report.first(item).key), list.note);
+    let note = format!("{}: {} @@", shorten_name(&report.first(item).key), list.note);
     let lines = list.values.iter().flat_map(NodeValue::all_lines).map(|line| (line.mark.into(), line.text));
     let more = list.and_more().map(|more| (Sign::More, more));
     Some((std::iter::once((Sign::Place, note)).chain(lines).chain(more).collect(), list.more == 0))
@@ -111,22 +111,22 @@ fn keys_with_places(report: &Report, item: &Item) -> Line {
         let origins = change.leaves.first().map(Leaf::origins).unwrap_or_default();
         origins.after.or(origins.before).map(|origin| origin.place.clone())
     };
-    let shown = origin(report.first(item));
+    let shown_place = origin(report.first(item));
     let mut places: BTreeMap<&str, Option<Place>> = BTreeMap::new();
     for change in [item.first].iter().chain(&item.others).map(|at| &report.changes[*at]) {
         places.entry(&change.key).or_insert_with(|| origin(change));
     }
-    let one = |(key, place): (&&str, &Option<Place>)| match (place, &shown) {
-        (Some(Place { path, line: Some(line) }), Some(shown)) if *path == shown.path => {
+    let entry = |(key, place): (&&str, &Option<Place>)| match (place, &shown_place) {
+        (Some(Place { path, line: Some(line) }), Some(shown_place)) if *path == shown_place.path => {
             name(key).and(" ").and(code(format!(":{line}")))
         }
         (Some(place), _) => name(key).and(" ").and(name(&place.to_string())),
         (None, _) => name(key),
     };
-    let named = Line::joined(places.iter().take(MAX_KEYS).map(one), ", ");
+    let entries = Line::joined(places.iter().take(MAX_KEYS).map(entry), ", ");
     match places.len().saturating_sub(MAX_KEYS) {
-        0 => named,
-        more => named.and(format!(" and {} more", number(more))),
+        0 => entries,
+        more => entries.and(format!(" and {} more", number(more))),
     }
 }
 
@@ -135,7 +135,7 @@ fn item_body(report: &Report, item: &Item) -> Vec<(Sign, String)> {
     let of_lines = |lines: Vec<DetailLine>| lines.into_iter().map(|line| (line.mark.into(), line.text));
     let mut body = Vec::new();
     if change.leaves.is_empty() {
-        body.push((Sign::Place, format!("{} {} @@", change.label(), shown(&change.key))));
+        body.push((Sign::Place, format!("{} {} @@", change.label(), shorten_name(&change.key))));
         let various = detail::varying_sides(report, item);
         body.extend(of_lines(detail::outcomes(change, various, ROOM.columns, ROOM)));
     }
@@ -162,9 +162,9 @@ fn leaf_head(change: &KeyChange, leaf: &Leaf, fold: &LeafFold) -> String {
         (places, None) => _ = write!(rest, " at {} places", number(places)),
         (places, Some(origin)) => _ = write!(rest, " at {} places, such as {origin}", number(places)),
     }
-    format!("{} @@{rest}", shown(&fold.place(change)))
+    format!("{} @@{rest}", shorten_name(&fold.place(change)))
 }
 
-fn shown(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     shorten_middle(&visible(name), ROOM.columns)
 }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::{NOTHING, at_start, characters, code as code_span, fence, html, html_code, shorten_to};
+use super::escape::{EMPTY_COMMENT, at_start, characters, code as code_span, fence, html, html_code, shorten_to};
 use super::{MAX_HEADLINE, NOTES_BUDGET, Options};
 use crate::diagnostic::Place;
 use crate::report::words::detail::Mark;
@@ -269,17 +269,17 @@ impl Line {
 
     /// Returns the line in Markdown. Blanks and breaks at its ends are removed, since they would have a meaning.
     fn markdown(&self, options: &Options) -> String {
-        self.written(NOTHING, |piece| piece.markdown(options)).trim().to_owned()
+        self.join_pieces(EMPTY_COMMENT, |piece| piece.markdown(options)).trim().to_owned()
     }
 
     /// Returns the line in HTML, without links.
     fn html(&self) -> String {
-        self.written("", Piece::html)
+        self.join_pieces("", Piece::html)
     }
 
     /// Writes the pieces. Adjacent texts are joined before they are escaped, so that the boundary between them hides
     /// nothing. Adjacent marks could be read as different ones, so `nothing` is written between them.
-    fn written(&self, nothing: &str, write: impl Fn(&Piece) -> String) -> String {
+    fn join_pieces(&self, nothing: &str, write: impl Fn(&Piece) -> String) -> String {
         let start = self.0.iter().position(Piece::is_shown).unwrap_or(self.0.len());
         let end = self.0.iter().rposition(Piece::is_shown).map_or(start, |last| last + 1);
         let pieces: Vec<&Piece> = self.0[start..end].iter().filter(|piece| !piece.is_empty()).collect();

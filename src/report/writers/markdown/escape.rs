@@ -19,14 +19,14 @@ pub(super) fn html_code(text: &str) -> String {
 }
 
 /// An invisible separator for text that a forge would take for a name, a number or an address.
-pub(super) const NOTHING: &str = "<!-- -->";
+pub(super) const EMPTY_COMMENT: &str = "<!-- -->";
 
 /// Forges take this many hexadecimal digits for the id of a commit.
 const DIGITS_OF_ID: usize = 7;
 
 /// Escapes text so that neither HTML nor Markdown nor the forge gives it a meaning.
 pub(super) fn html(text: &str) -> String {
-    escaped(text, NOTHING)
+    escaped(text, EMPTY_COMMENT)
 }
 
 /// Returns Markdown that is safe at the beginning of a line: bots look there for commands in the source, and some
@@ -54,7 +54,7 @@ fn escaped(text: &str, nothing: &str) -> String {
             out.push_str(nothing);
             hex_digits = 1;
         }
-        if c.is_ascii_punctuation() && !is_own(c, &out, is_first, next) {
+        if c.is_ascii_punctuation() && !is_literal(c, &out, is_first, next) {
             _ = write!(out, "&#{};", u32::from(c));
         } else {
             out.push(c);
@@ -67,17 +67,17 @@ fn escaped(text: &str, nothing: &str) -> String {
     out
 }
 
-/// Returns true for punctuation that has no meaning after the text `behind` and before the character `next`.
+/// Returns true for punctuation that has no meaning after the text `preceding` and before the character `next`.
 /// `is_first` is true if only blanks precede it.
-fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
-    let before = behind.chars().next_back().unwrap_or(' ');
+fn is_literal(c: char, preceding: &str, is_first: bool, next: char) -> bool {
+    let before = preceding.chars().next_back().unwrap_or(' ');
     // A list would begin with `-` or `1.` or `1)`, a command with `/`; a link would have `](`, `://` or `www.` in it.
     match c {
         '.' if before.is_ascii_digit() => next.is_ascii_digit(),
         '_' | '.' => before.is_alphanumeric() && !before.is_ascii_digit() && before != 'w' && before != 'W',
         // An arrow may stand between words.
         '-' if next == '>' => before == ' ' && !is_first,
-        '>' => next == ' ' && behind.ends_with(" -"),
+        '>' => next == ' ' && preceding.ends_with(" -"),
         '-' => before != ' ',
         ')' => !before.is_ascii_digit(),
         ':' => next == ' ',

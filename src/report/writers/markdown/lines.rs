@@ -16,15 +16,15 @@ const MAX_OPEN: usize = 3;
 /// Returns a list of the lines with the reason for each, in at most `budget` characters; nothing if there are none.
 /// The head of the comment gives their number.
 pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
-    let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
-    let heading = ChangedLines::heading(&told);
+    let telling: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_listed(lines)).collect();
+    let heading = ChangedLines::heading(&telling);
     let budget = budget.saturating_sub(characters(&heading) + FRAME);
     // A list that only says how many there are is useless to readers.
-    if told.first().is_none_or(|first| !fits(&item(first), options, budget)) {
+    if telling.first().is_none_or(|first| !fits(&item(first), options, budget)) {
         return Vec::new();
     }
-    let list = Block::List(items(told.iter().map(|lines| item(lines)), options, budget));
-    if told.len() <= MAX_OPEN {
+    let list = Block::List(items(telling.iter().map(|lines| item(lines)), options, budget));
+    if telling.len() <= MAX_OPEN {
         return vec![Block::Paragraph(strong(heading)).into(), list.into()];
     }
     vec![Section::fold(heading, vec![list])]
@@ -70,7 +70,7 @@ const MAX_UNREAD: usize = 30;
 const MAX_COLUMNS: usize = 160;
 
 /// Returns true for lines that are worth an entry. Untraced lines, of which there may be thousands, are not.
-fn is_told(lines: &ChangedLines) -> bool {
+fn is_listed(lines: &ChangedLines) -> bool {
     lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
 }
 

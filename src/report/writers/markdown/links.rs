@@ -34,22 +34,22 @@ pub(super) fn places(report: &Report, group: &Group) -> Line {
     if ranges.is_empty() {
         ranges.extend(origins(report, group));
     }
-    let mut seen: Vec<&Range> = Vec::new();
+    let mut distinct: Vec<&Range> = Vec::new();
     for range in &ranges {
-        if !seen.contains(&range) {
-            seen.push(range);
+        if !distinct.contains(&range) {
+            distinct.push(range);
         }
     }
     let mut shown = Vec::new();
     let mut file = "";
-    for range in seen.iter().take(MAX_PLACES) {
+    for range in distinct.iter().take(MAX_PLACES) {
         let knows_file = file == &*range.place.path;
         let text = range.text(knows_file);
         let words = if knows_file { "" } else { range.file.words() };
         file = &range.place.path;
         shown.push(if range.is_there { link(&range.place, &text) } else { name(&text) }.and(words));
     }
-    let more = match seen.len() - shown.len() {
+    let more = match distinct.len() - shown.len() {
         _ if are_known && !are_all_known => " and more".to_owned(),
         0 => String::new(),
         more => format!(" and {} more", number(more)),

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 pub use self::document::Document;
 use self::document::{Block, Item, Line, MAX_NAME, Piece, Section, code, name, strong};
 use self::escape::characters;
-use self::table::Unsaid;
+use self::table::Omission;
 pub use crate::report::words::links::is_address;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::{ELLIPSIS, shorten, visible};
@@ -88,7 +88,7 @@ pub fn document(report: &Report, options: &Options) -> Document {
         parts.extend(new);
     };
     add(policies(report, options, left / 4), &mut left);
-    let mut new = blind_spots::new(report, options, left / 4);
+    let mut new_spots = blind_spots::new_spots(report, options, left / 4);
     let standing = blind_spots::standing(report, options, left / 8);
     left = left.saturating_sub(length(&new) + length(standing.as_slice()));
     let mut rest = Vec::from_iter(table::apart(report, options, left / 8));
@@ -120,13 +120,17 @@ fn head(report: &Report) -> Vec<Section> {
 /// number of those that do not fit.
 fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<Section> {
     let (causes, groups) = (report.causes.iter().enumerate(), (report.causes.len()..).zip(report.groups_by_use().0));
-    let unsaid = |(row, group): (usize, _)| if row < rows { table::left_unsaid(report, group) } else { Unsaid::Values };
-    let causes: Vec<&Cause> =
-        causes.filter(|(row, cause)| *row >= rows || table::leaves_out(cause)).map(|(_, cause)| cause).collect();
-    let groups: Vec<(Unsaid, &Group)> = groups.map(|(row, group)| (unsaid((row, group)), group)).collect();
-    let groups: Vec<&(Unsaid, &Group)> = groups.iter().filter(|(unsaid, _)| *unsaid != Unsaid::Nothing).collect();
+    let omission =
+        |(row, group): (usize, _)| if row < rows { table::omitted_from_row(report, group) } else { Omission::Values };
+    let causes: Vec<&Cause> = causes
+        .filter(|(row, cause)| *row >= rows || table::is_cause_shortened(cause))
+        .map(|(_, cause)| cause)
+        .collect();
+    let groups: Vec<(Omission, &Group)> = groups.map(|(row, group)| (omission((row, group)), group)).collect();
+    let groups: Vec<&(Omission, &Group)> =
+        groups.iter().filter(|(omission, _)| *omission != Omission::Nothing).collect();
     let total = groups.len() + causes.len();
-    let is_open = total <= MAX_OPEN && groups.iter().any(|(unsaid, _)| *unsaid == Unsaid::Values);
+    let is_open = total <= MAX_OPEN && groups.iter().any(|(omission, _)| *omission == Omission::Values);
     let (mut parts, mut is_all, mut left) = (Vec::new(), true, room);
     let length = |part: &Section| characters(&part.markdown(options));
     for cause in causes {

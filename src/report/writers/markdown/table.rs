@@ -201,13 +201,13 @@ fn values(report: &Report, change: &KeyChange, item: &Item) -> Option<Line> {
     let Some(sides) = detail::on_one_line(leaf, MAX_VALUES) else {
         return detail::note(leaf).map(|note| (note + &alike).into());
     };
-    let values = both(sides)?;
+    let values = both_sides(sides)?;
     let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
     Some(values.and(note + &alike))
 }
 
 /// Returns both sides of a difference.
-fn both(sides: Diff<Option<String>>) -> Option<Line> {
+fn both_sides(sides: Diff<Option<String>>) -> Option<Line> {
     match sides {
         Diff { before: Some(before), after: Some(after) } => Some(code(before).and(" → ").and(code(after))),
         Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => Some(code(one)),
@@ -229,7 +229,7 @@ fn by_node(change: &KeyChange, item: &Item, list: ByNode) -> Line {
     }
     let more = list.and_more().map(|more| line_break().and(more));
     let shown = match &item.leaves[..] {
-        [fold] => detail::on_one_line(&change.leaves[fold.first].change, MAX_VALUES).map(both),
+        [fold] => detail::on_one_line(&change.leaves[fold.first].change, MAX_VALUES).map(both_sides),
         _ => None,
     };
     let value = |value: NodeValue| {
@@ -251,7 +251,7 @@ const MAX_ENTRY: usize = 40;
 fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<Line> {
     let of_kind = |kind| folds.iter().filter(move |fold| change.leaves[fold.first].change.kind == kind);
     let number_of = |folds: &mut dyn Iterator<Item = &LeafFold>| folds.map(LeafFold::count).sum::<usize>();
-    let (all, mut parts, mut told) = (number_of(&mut folds.iter()), Vec::new(), 0);
+    let (all, mut parts, mut named) = (number_of(&mut folds.iter()), Vec::new(), 0);
     for (kind, verb) in [(LeafKind::Removed, "loses"), (LeafKind::Added, "gains")] {
         let names: Vec<Line> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
         if names.is_empty() {
@@ -263,11 +263,11 @@ fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<Line> {
             more => format!(" and {} more", number(more)),
         };
         parts.push(Line::from(format!("{verb} ")).and(Line::joined(names, ", ")).and(more));
-        told += of_this_kind;
+        named += of_this_kind;
     }
-    match all - told {
+    match all - named {
         0 => {}
-        rest if told == 0 => parts.push(count(rest, "difference").into()),
+        rest if named == 0 => parts.push(count(rest, "difference").into()),
         rest => parts.push(count(rest, "other difference").into()),
     }
     (!parts.is_empty()).then(|| Line::joined(parts, "; "))
@@ -286,7 +286,7 @@ fn entry(change: &KeyChange, fold: &LeafFold) -> Line {
 
 /// The part of a group that its row in the table leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Unsaid {
+pub(super) enum Omission {
     /// Nothing is left unsaid.
     Nothing,
     /// The names of nodes that are only described, or places that contribute to values in addition to the lines that
@@ -297,38 +297,39 @@ pub(super) enum Unsaid {
 }
 
 /// Returns true if the row of a cause omits keys or a part of the error.
-pub(super) fn leaves_out(cause: &Cause) -> bool {
+pub(super) fn is_cause_shortened(cause: &Cause) -> bool {
     let error = visible(cause.error.text.visible());
     cause.keys.len() > MAX_KEYS || cause.places.len() > 1 || shorten(&error, MAX_ERROR) != error
 }
 
 /// Returns what the row of a group omits, provided that the table has that row.
-pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
+pub(super) fn omitted_from_row(report: &Report, group: &Group) -> Omission {
     let which = node_list::which(report, group, MAX_WHO);
-    let are_nodes_said = group.who.is_none() && which == node_list::names_of_group(report, group, usize::MAX);
+    let are_nodes_named = group.who.is_none() && which == node_list::names_of_group(report, group, usize::MAX);
     if group.items.len() > MAX_ITEMS {
-        return Unsaid::Values;
+        return Omission::Values;
     }
     let causing = causing(report, report.changes_of(group).take(MAX_CHANGES));
     let of_item = |item: &Item| {
         let change = &*report.shown(item);
         let is_by_node = report.differs_by_node(item);
         let ([fold], 1, false, false) = (&item.leaves[..], item.keys, is_by_node, change.kind.is_error()) else {
-            return Unsaid::Values;
+            return Omission::Values;
         };
         let leaf = &change.leaves[fold.first];
-        let is_said =
+        let are_values_shown =
             leaf.change.kind != LeafKind::Reordered && detail::on_one_line(&leaf.change, MAX_VALUES).is_some();
         let is_from_elsewhere = || {
             let origins = leaf.origins();
             let mut places = [origins.before, origins.after].into_iter().flatten().map(|origin| &origin.place.path);
             places.any(|path| !causing.iter().any(|range| range.place.path == *path))
         };
-        match (is_said, are_nodes_said && !leaf.has_behind() && (causing.is_empty() || !is_from_elsewhere())) {
-            (false, _) => Unsaid::Values,
-            (true, false) => Unsaid::Places,
-            (true, true) => Unsaid::Nothing,
+        match (are_values_shown, are_nodes_named && !leaf.has_behind() && (causing.is_empty() || !is_from_elsewhere()))
+        {
+            (false, _) => Omission::Values,
+            (true, false) => Omission::Places,
+            (true, true) => Omission::Nothing,
         }
     };
-    group.items.iter().map(of_item).max().unwrap_or(Unsaid::Values)
+    group.items.iter().map(of_item).max().unwrap_or(Omission::Values)
 }

@@ -17,22 +17,22 @@ pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Res
             // They are explained if the verdict depends on them and there is room.
             let is_short = report.verdict() == Verdict::Changes || page.is_limited();
             let is_folded = is_standing && is_short && !page.is_full();
-            let all = if is_folded { " (`hierad check` and --full show all)" } else { "" };
-            page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)).add(QUIET, all))?;
-            let before = report.unseen_before_values().filter(|_| is_standing);
+            let hint = if is_folded { " (`hierad check` and --full show all)" } else { "" };
+            page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)).add(QUIET, hint))?;
+            let notice = report.unseen_before_values().filter(|_| is_standing);
             let width = page.width() - 2;
-            for line in before.iter().flat_map(|line| wrap(&visible(line), width)) {
+            for line in notice.iter().flat_map(|line| wrap(&visible(line), width)) {
                 page.line(Line::new(2).add(NEW, line))?;
             }
             if !is_folded {
-                write_all(&spots, page)?;
+                write_spots(&spots, page)?;
             }
         }
     }
     Ok(())
 }
 
-fn write_all(spots: &[&BlindSpot], page: &mut Page<'_>) -> io::Result<()> {
+fn write_spots(spots: &[&BlindSpot], page: &mut Page<'_>) -> io::Result<()> {
     for spot in spots {
         for (at, text) in wrap(&visible(&spot.message), page.width() - 4).into_iter().enumerate() {
             let mark = if at == 0 { "? " } else { "  " };

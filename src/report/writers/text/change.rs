@@ -16,7 +16,7 @@ pub(super) struct ChangeStyle<'r> {
     report: &'r Report,
     options: Options,
     /// The width of the column of labels.
-    words: usize,
+    label_width: usize,
 }
 
 /// The maximum number of lines with the keys of an item, unless everything is shown.
@@ -24,7 +24,7 @@ const MAX_KEY_LINES: usize = 2;
 
 /// The maximum number of other nodes' values, unless everything is shown, and the columns kept for the nodes' names.
 const MAX_VALUES: usize = 3;
-const NAMES: usize = 24;
+const NAME_COLUMNS: usize = 24;
 
 /// The indent of the lines of a group.
 const INDENT: usize = 2;
@@ -32,8 +32,8 @@ const INDENT: usize = 2;
 impl<'r> ChangeStyle<'r> {
     pub(super) fn new(report: &'r Report, options: Options) -> ChangeStyle<'r> {
         let items = report.groups.iter().flat_map(|group| &group.items);
-        let words = items.map(|item| report.first(item).label().len()).max().unwrap_or(0);
-        ChangeStyle { report, options, words }
+        let label_width = items.map(|item| report.first(item).label().len()).max().unwrap_or(0);
+        ChangeStyle { report, options, label_width }
     }
 
     /// Returns all lines of an item.
@@ -48,20 +48,24 @@ impl<'r> ChangeStyle<'r> {
 
     /// Returns the lines of the values that an item has on other nodes.
     fn other_values(&self, item: &Item) -> Vec<Line> {
-        let columns = self.options.width.saturating_sub(self.below() + NAMES);
+        let columns = self.options.width.saturating_sub(self.key_column() + NAME_COLUMNS);
         let extent = if self.options.full {
             Extent::whole(usize::MAX, self.room(0))
         } else {
             Extent::brief(if Report::is_alike(item) { 0 } else { MAX_VALUES }, columns)
         };
         let Some(by_node) = self.report.by_node(item, extent) else { return Vec::new() };
-        let line = |text: &str| Line::new(self.below()).add(QUIET, text);
+        let line = |text: &str| Line::new(self.key_column()).add(QUIET, text);
         let mut lines = vec![line(&format!("({})", by_node.note))];
         if Report::is_alike(item) && !self.options.full {
             return lines;
         }
         for value in by_node.values.iter().flat_map(NodeValue::all_lines) {
-            lines.push(if value.mark == Mark::Both { line(&value.text) } else { detail_line(self.below(), &value) });
+            lines.push(if value.mark == Mark::Both {
+                line(&value.text)
+            } else {
+                detail_line(self.key_column(), &value)
+            });
         }
         lines.extend(by_node.rest(self.report).map(|rest| line(&rest)));
         lines
@@ -70,27 +74,27 @@ impl<'r> ChangeStyle<'r> {
     /// Returns the lines that name the keys of an item with several.
     fn key_lines(&self, item: &Item) -> Vec<Line> {
         let keys: Vec<_> = self.report.keys_of(item).into_iter().map(visible).collect();
-        let columns = self.options.width.saturating_sub(self.below());
+        let columns = self.options.width.saturating_sub(self.key_column());
         let lines = wrap(&format!("{}: {}", count(item.keys, "key"), keys.join(", ")), columns);
         let most = if self.options.full { lines.len() } else { MAX_KEY_LINES };
         let mut shown: Vec<Line> =
-            lines.iter().take(most).map(|text| Line::new(self.below()).add(QUIET, text.as_str())).collect();
+            lines.iter().take(most).map(|text| Line::new(self.key_column()).add(QUIET, text.as_str())).collect();
         if lines.len() > most {
-            shown.push(Line::new(self.below()).add(QUIET, ELLIPSIS.to_string()));
+            shown.push(Line::new(self.key_column()).add(QUIET, ELLIPSIS.to_string()));
         }
         shown
     }
 
     fn change_lines(&self, change: &KeyChange, item: &Item) -> Vec<Line> {
-        let word = format!("{:<width$}  ", change.label(), width = self.words);
+        let word = format!("{:<width$}  ", change.label(), width = self.label_width);
         let head = Line::new(INDENT).add(word_style(change.kind), word);
         match &change.leaves[..] {
             [] => self.outcome_lines(head, change, item),
             [leaf] if is_whole(&leaf.change) || is_plain_change(change, leaf) => {
-                self.leaf_lines(head, self.below(), leaf, &leaf.path(change), change.kind)
+                self.leaf_lines(head, self.key_column(), leaf, &leaf.path(change), change.kind)
             }
             _ => {
-                let key = self.fitting(&change.key, self.below());
+                let key = self.shorten_name(&change.key, self.key_column());
                 std::iter::once(head.add(HEADING, key)).chain(self.leaves_lines(change, item)).collect()
             }
         }
@@ -108,34 +112,36 @@ impl<'r> ChangeStyle<'r> {
         for fold in folds.iter().take(shown) {
             let leaf = &change.leaves[fold.first];
             let (mark, style) = mark(leaf.change.kind);
-            let start = Line::new(self.below()).add(style, format!("{mark} "));
+            let start = Line::new(self.key_column()).add(style, format!("{mark} "));
             let place = fold.path.as_ref().map(|_| fold.place(change));
             lines.extend(self.leaf_lines(
                 start,
-                self.below() + 2,
+                self.key_column() + 2,
                 leaf,
                 &place.unwrap_or_else(|| leaf.path(change)),
                 change.kind,
             ));
             if fold.count() > 1 {
-                lines.push(Line::new(self.below() + 2).add(QUIET, format!("(at {})", count(fold.count(), "place"))));
+                lines.push(
+                    Line::new(self.key_column() + 2).add(QUIET, format!("(at {})", count(fold.count(), "place"))),
+                );
             }
         }
         if folds.len() > shown {
             let left: usize = folds[shown..].iter().map(LeafFold::count).sum();
             let more = format!("{ELLIPSIS} {}", count(left, "more difference"));
-            lines.push(Line::new(self.below()).add(QUIET, more));
+            lines.push(Line::new(self.key_column()).add(QUIET, more));
         }
         lines
     }
 
     /// Returns the column in which keys begin.
-    fn below(&self) -> usize {
-        INDENT + self.words + 2
+    fn key_column(&self) -> usize {
+        INDENT + self.label_width + 2
     }
 
     /// Shortens a name to the columns left after `indent`.
-    fn fitting(&self, name: &str, indent: usize) -> String {
+    fn shorten_name(&self, name: &str, indent: usize) -> String {
         let columns = if self.options.full { usize::MAX } else { self.options.width.saturating_sub(indent) };
         shorten_middle(&visible(name), columns)
     }
@@ -149,7 +155,7 @@ impl<'r> ChangeStyle<'r> {
 
     /// Lays out a difference after `start` and, if it needs more room, below it from column `indent` on.
     fn leaf_lines(&self, start: Line, indent: usize, leaf: &Leaf, place: &str, kind: ChangeKind) -> Vec<Line> {
-        let path = self.fitting(place, start.width());
+        let path = self.shorten_name(place, start.width());
         let start = start.add(HEADING, path);
         let origin = leaf.places();
         let note = detail::note(&leaf.change);
@@ -160,7 +166,7 @@ impl<'r> ChangeStyle<'r> {
         let colon = if is_order { ": order " } else { ": " };
         let room = self.options.width.saturating_sub(start.width() + colon.len() + page::width(&aside));
         if let Some(values) = detail::on_one_line(&leaf.change, room) {
-            let line = beside(start.add(PLAIN, colon), values);
+            let line = add_values(start.add(PLAIN, colon), values);
             return vec![line.add(QUIET, aside).with_origin(origin)];
         }
         let head = note.map_or(start.clone(), |note| start.add(QUIET, format!(": {note}")));
@@ -172,13 +178,13 @@ impl<'r> ChangeStyle<'r> {
 
     /// Lays out a change that is, or was, an error.
     fn outcome_lines(&self, head: Line, change: &KeyChange, item: &Item) -> Vec<Line> {
-        let indent = self.below();
+        let indent = self.key_column();
         let room = self.room(indent + 2);
         let columns = self.options.width.saturating_sub(indent + 2);
         let various = detail::varying_sides(self.report, item);
         let details = detail::outcomes(change, various, columns, room);
         let lines = details.iter().map(|line| detail_line(indent, line));
-        std::iter::once(head.add(HEADING, self.fitting(&change.key, indent))).chain(lines).collect()
+        std::iter::once(head.add(HEADING, self.shorten_name(&change.key, indent))).chain(lines).collect()
     }
 }
 
@@ -192,7 +198,7 @@ fn is_plain_change(change: &KeyChange, leaf: &Leaf) -> bool {
     change.kind == ChangeKind::Changed && leaf.change.kind == LeafKind::Changed
 }
 
-fn beside(line: Line, values: Diff<Option<String>>) -> Line {
+fn add_values(line: Line, values: Diff<Option<String>>) -> Line {
     match (values.before, values.after) {
         (Some(before), Some(after)) => line.add(BAD, before).add(QUIET, " -> ").add(GOOD, after),
         (Some(before), None) => line.add(BAD, before),

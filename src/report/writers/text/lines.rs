@@ -17,13 +17,13 @@ const MAX_UNREAD: usize = 12;
 pub(super) fn write_lines(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     let idle: Vec<(&ChangedLines, String)> =
         report.lines.iter().filter_map(|lines| Some((lines, lines.words()?))).collect();
-    let told = idle.iter().filter(|(lines, _)| lines.is_telling());
+    let telling = idle.iter().filter(|(lines, _)| lines.is_telling());
     let unread = report.unread();
-    let is_told = told.clone().next().is_some() || !unread.is_empty();
-    let (Some(summary), true) = (report.lines_summary(), is_told) else { return Ok(()) };
+    let has_lines = telling.clone().next().is_some() || !unread.is_empty();
+    let (Some(summary), true) = (report.lines_summary(), has_lines) else { return Ok(()) };
     page.blank()?;
     page.line(Line::new(0).add(HEADING, summary))?;
-    let shown = if page.is_full() { idle.iter().collect::<Vec<_>>() } else { told.collect() };
+    let shown = if page.is_full() { idle.iter().collect::<Vec<_>>() } else { telling.collect() };
     let limit = if page.is_full() { usize::MAX } else { MAX_LINES };
     for (lines, words) in shown.iter().take(limit) {
         let place = shorten_middle(&visible(&lines.range()), page.room() / 2);

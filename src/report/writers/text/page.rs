@@ -135,16 +135,16 @@ impl<'w> Page<'w> {
 
     /// Writes a line at its full length.
     pub(super) fn unbroken(&mut self, line: Line) -> io::Result<()> {
-        self.fit(line, usize::MAX)
+        self.write_cut(line, usize::MAX)
     }
 
     pub(super) fn line(&mut self, line: Line) -> io::Result<()> {
         let room = self.room();
-        self.fit(line, room)
+        self.write_cut(line, room)
     }
 
     /// Writes a line, cut off at `room` columns.
-    fn fit(&mut self, line: Line, room: usize) -> io::Result<()> {
+    fn write_cut(&mut self, line: Line, room: usize) -> io::Result<()> {
         self.written += 1;
         // A line that is cut off ends in an ellipsis, which needs a column.
         let mut left = if line.width() <= room { room } else { room - 1 };

@@ -8,7 +8,7 @@ use crate::report::words::visible::{shorten, visible, wrap};
 use crate::report::{PolicyHit, PolicyLevel, Report};
 
 /// The width of the column for the label of a hit.
-const WORD: usize = 9;
+const LABEL_WIDTH: usize = 9;
 
 /// Writes a heading such as `policies: 1 fails`, and each hit with its message.
 pub(super) fn write_policies(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
@@ -26,16 +26,16 @@ fn write_hit(hit: &PolicyHit, page: &mut Page<'_>) -> io::Result<()> {
         Some(PolicyLevel::Warning) => NEW,
         Some(PolicyLevel::Note) | None => QUIET,
     };
-    let room = page.width() - 2 - WORD;
+    let room = page.width() - 2 - LABEL_WIDTH;
     let mut paragraphs = vec![(PLAIN, format!("{}: {}", hit.name, hit.found)), (PLAIN, hit.message.to_string())];
     paragraphs.extend(hit.notes().into_iter().map(|note| (PLAIN, note)));
     let examples = if page.is_full() { hit.examples(usize::MAX) } else { hit.examples(MAX_EXAMPLES) };
     paragraphs.extend((!examples.is_empty()).then_some((QUIET, examples)));
-    let mut word = format!("{:<WORD$}", hit.label());
+    let mut word = format!("{:<LABEL_WIDTH$}", hit.label());
     for (paint, text) in paragraphs {
         let text = if page.is_full() { text } else { shorten(&text, MAX_TEXT) };
         for line in wrap(&visible(&text), room) {
-            page.line(Line::new(2).add(style, std::mem::replace(&mut word, " ".repeat(WORD))).add(paint, line))?;
+            page.line(Line::new(2).add(style, std::mem::replace(&mut word, " ".repeat(LABEL_WIDTH))).add(paint, line))?;
         }
     }
     Ok(())

@@ -92,7 +92,7 @@ impl<'a> WireReason<'a> {
         if idle.is_one() && idle.first.more_places == 0 {
             return Vec::new();
         }
-        let of = |part: &'a IdlePart| WireReason {
+        let reason = |part: &'a IdlePart| WireReason {
             reason: part.reason.kind().as_str(),
             by: part.reason.place().map(WirePlace::new),
             more_places: part.more_places,
@@ -100,7 +100,7 @@ impl<'a> WireReason<'a> {
         };
         let rest =
             WireReason { reason: LineReason::NotTraced.as_str(), by: None, more_places: 0, count: idle.not_traced };
-        idle.all().map(of).chain((idle.not_traced > 0).then_some(rest)).collect()
+        idle.all().map(reason).chain((idle.not_traced > 0).then_some(rest)).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::fleet::Variable;
 use crate::node::NodeId;
 use crate::puppet;
 use crate::report::KeyChange;
-use crate::report::writers::json::Written;
+use crate::report::writers::json::WireFormatter;
 
 /// The JSON of a change, with places for variables and for the number of the set of nodes.
 pub(super) struct Stencil<'a> {
@@ -81,7 +81,7 @@ fn unused_tag(json: &str) -> String {
 
 fn json(change: &KeyChange, nodes: &str) -> String {
     let mut out = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, Written);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, WireFormatter);
     // Writing to memory cannot fail.
     _ = WireChange::new(change, nodes).serialize(&mut serializer);
     String::from_utf8(out).unwrap_or_default()
