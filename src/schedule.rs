@@ -44,7 +44,7 @@ impl Schedule {
             Some(name) => TimeZone::get(name).map_err(|_| ScheduleError::Zone(name.to_owned()))?,
             None => TimeZone::system(),
         };
-        let expressions = expressions.iter().map(|text| expression(text.as_ref()));
+        let expressions = expressions.iter().map(|text| parse_expression(text.as_ref()));
         let schedule = Schedule { expressions: expressions.collect::<Result<_, _>>()?, zone };
         let never = schedule.expressions.iter().find(|cron| schedule.next_of(cron, SystemTime::UNIX_EPOCH).is_none());
         match never {
@@ -66,12 +66,12 @@ impl Schedule {
 
     fn next_of(&self, cron: &Cron, time: SystemTime) -> Option<SystemTime> {
         let time = Timestamp::try_from(time).ok()?;
-        let here = time.to_zoned(self.zone.clone());
+        let local_time = time.to_zoned(self.zone.clone());
         if is_due_each_hour(cron) {
-            return Some(cron.find_next_occurrence(&here, false).ok()?.timestamp().into());
+            return Some(cron.find_next_occurrence(&local_time, false).ok()?.timestamp().into());
         }
         // Searches local times, as if the zone's clocks were never set. Each of these times is due once.
-        let mut clock = here.datetime();
+        let mut clock = local_time.datetime();
         loop {
             let next = cron.find_next_occurrence(&clock.to_zoned(TimeZone::UTC).ok()?, false).ok()?;
             clock = next.datetime();
@@ -128,9 +128,9 @@ impl Runs {
     /// one. Then the clock was ahead, and what is due from now on has not been done. A smaller difference is a small
     /// correction, and what is due again has already been done.
     pub fn put_right(&mut self, now: SystemTime) -> bool {
-        let Ok(behind) = self.last.duration_since(now) else { return false };
+        let Ok(set_back) = self.last.duration_since(now) else { return false };
         let gap = self.next().and_then(|next| next.duration_since(self.last).ok());
-        let was_ahead = !behind.is_zero() && gap.is_none_or(|gap: Duration| behind >= gap / 2);
+        let was_ahead = !set_back.is_zero() && gap.is_none_or(|gap: Duration| set_back >= gap / 2);
         if was_ahead {
             self.last = now;
         }
@@ -138,7 +138,7 @@ impl Runs {
     }
 }
 
-fn expression(text: &str) -> Result<Cron, ScheduleError> {
+fn parse_expression(text: &str) -> Result<Cron, ScheduleError> {
     let wrong = |reason: &dyn std::error::Error| ScheduleError::Expression {
         expression: text.to_owned(),
         reason: reason.to_string(),

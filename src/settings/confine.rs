@@ -74,18 +74,18 @@ fn is_relative(place: &TreeFolder, path: &str) -> bool {
 pub(super) struct Refused<'a> {
     source: &'a SourceFile<'a>,
     place: &'a TreeFolder,
-    pub(super) found: Vec<Refusal>,
+    pub(super) refusals: Vec<Refusal>,
 }
 
 impl<'a> Refused<'a> {
     /// Starts with a file of the tree of which nothing is refused yet.
     pub(super) fn new(source: &'a SourceFile<'a>, place: &'a TreeFolder) -> Refused<'a> {
-        Refused { source, place, found: Vec::new() }
+        Refused { source, place, refusals: Vec::new() }
     }
 
     fn refuse(&mut self, setting: &'static str, text: String, is_whole: bool, is_missed: bool) {
         let line = self.source.lines.find([setting]);
-        self.found.push(Refusal { path: self.source.path.into(), line, setting, text, is_whole, is_missed });
+        self.refusals.push(Refusal { path: self.source.path.into(), line, setting, text, is_whole, is_missed });
     }
 
     /// Takes a setting that concerns the tree and its reports.
@@ -110,13 +110,13 @@ impl<'a> Refused<'a> {
 
     /// Refuses a setting whose absence may change reports.
     pub(super) fn missed<T: Default>(&mut self, setting: &'static str, value: T) -> T {
-        let count = self.found.len();
+        let count = self.refusals.len();
         let default = self.never(setting, value);
-        self.found.iter_mut().skip(count).for_each(|refusal| refusal.is_missed = true);
+        self.refusals.iter_mut().skip(count).for_each(|refusal| refusal.is_missed = true);
         default
     }
 
-    fn some(&mut self, setting: &'static str, what: &str, names: &[String]) {
+    fn refuse_names(&mut self, setting: &'static str, what: &str, names: &[String]) {
         if names.is_empty() {
             return;
         }
@@ -136,7 +136,7 @@ impl<'a> Refused<'a> {
         let is_inside = |entry: &ProfileEntry| entry.path().is_some_and(|path| place.has(path));
         let (inside, outside): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_inside);
         for (what, entries) in [("paths outside of it", outside), ("sources other than files", sources)] {
-            self.some(setting, what, &entries.iter().map(ProfileEntry::name).collect::<Vec<_>>());
+            self.refuse_names(setting, what, &entries.iter().map(ProfileEntry::name).collect::<Vec<_>>());
         }
         Profiles(inside)
     }
@@ -145,7 +145,7 @@ impl<'a> Refused<'a> {
     pub(super) fn modulepath(&mut self, setting: &'static str, list: OneOrMany) -> OneOrMany {
         let is_inside = |path: &String| is_modulepath(self.place, path);
         let (inside, outside): (Vec<_>, Vec<_>) = list.into_vec().into_iter().partition(is_inside);
-        self.some(setting, "paths outside of it", &outside);
+        self.refuse_names(setting, "paths outside of it", &outside);
         OneOrMany::Many(inside)
     }
 
@@ -155,20 +155,20 @@ impl<'a> Refused<'a> {
         setting: &'static str,
         datadirs: BTreeMap<String, String>,
     ) -> BTreeMap<String, String> {
-        self.entries(setting, "paths outside of it", datadirs, |to| !Path::new(to).is_absolute())
+        self.keep_entries(setting, "paths outside of it", datadirs, |to| !Path::new(to).is_absolute())
     }
 
-    fn entries<T>(
+    fn keep_entries<T>(
         &mut self,
         setting: &'static str,
         what: &str,
         entries: BTreeMap<String, T>,
-        counts: impl Fn(&T) -> bool,
+        is_allowed: impl Fn(&T) -> bool,
     ) -> BTreeMap<String, T> {
-        let (kept, refused): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            entries.into_iter().partition(|(_, value)| counts(value));
-        self.some(setting, what, &refused.into_keys().collect::<Vec<_>>());
-        kept
+        let (allowed, refused): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            entries.into_iter().partition(|(_, value)| is_allowed(value));
+        self.refuse_names(setting, what, &refused.into_keys().collect::<Vec<_>>());
+        allowed
     }
 
     /// Takes functions without commands, whose files are inside the tree.
@@ -178,13 +178,13 @@ impl<'a> Refused<'a> {
         backends: BTreeMap<String, raw::Backend>,
     ) -> BTreeMap<String, raw::Backend> {
         let place = self.place;
-        let backends = self.entries(setting, "commands", backends, |backend| !backend.runs_code());
+        let backends = self.keep_entries(setting, "commands", backends, |backend| !backend.runs_code());
         let folder = self.source.folder;
         let is_inside = |backend: &raw::Backend| {
             let is_inside = |path: &str| place.has(path) && !leads_out(&place.root, &folder.join(path));
             backend.values.as_deref().is_none_or(is_inside)
         };
-        self.entries(setting, "files outside of it", backends, is_inside)
+        self.keep_entries(setting, "files outside of it", backends, is_inside)
     }
 
     /// Takes a global layer that is in the inspected revision.

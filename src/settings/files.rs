@@ -83,14 +83,14 @@ impl SettingsFile {
         let (raw, source) = self.parse()?;
         let Origin::Tree(place) = &self.origin else { return Ok(Vec::new()) };
         let refused = raw.confined(&source, place).1;
-        let mut found: Vec<Written> = Vec::new();
+        let mut privileges: Vec<Written> = Vec::new();
         let judging = judging_names().filter(|name| source.lines.says(name));
         for setting in refused.iter().map(|refusal| refusal.setting).chain(judging) {
-            if found.iter().all(|known| known.setting != setting) {
-                found.push(written(&source.lines, setting));
+            if privileges.iter().all(|known| known.setting != setting) {
+                privileges.push(written_setting(&source.lines, setting));
             }
         }
-        Ok(found)
+        Ok(privileges)
     }
 
     /// Returns the settings of the file that apply at least in part, including those that judge the tree.
@@ -104,7 +104,7 @@ impl SettingsFile {
         let names = keys::Settings::RULES.iter().map(|(name, _)| *name);
         Ok(names
             .filter(|name| source.lines.says(name) && counts(name))
-            .map(|name| written(&source.lines, name))
+            .map(|name| written_setting(&source.lines, name))
             .collect())
     }
 
@@ -138,7 +138,7 @@ impl SettingsFile {
     }
 }
 
-fn written(lines: &Lines, setting: &'static str) -> Written {
+fn written_setting(lines: &Lines, setting: &'static str) -> Written {
     let value = lines.0.value.get(setting).map(json::compact).unwrap_or_default();
     Written { setting, line: lines.find([setting]), value }
 }

@@ -32,7 +32,7 @@ macro_rules! settings {
             pub(crate) fn confined(self, source: &SourceFile<'_>, place: &TreeFolder) -> (Settings, Vec<Refusal>) {
                 let mut refused = Refused::new(source, place);
                 let settings = Settings { $($name: refused.$rule(stringify!($name), self.$name),)* };
-                (settings, refused.found)
+                (settings, refused.refusals)
             }
 
             /// Returns the settings that say how the tree is read, without those that judge it and those that are

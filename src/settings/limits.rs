@@ -11,11 +11,11 @@ use crate::workers::RunLimits;
 const DEFAULT_TIME: f64 = 3600.0;
 
 /// Divides the memory limit: parsed files may take one such part, and reading files another.
-const FILES: usize = 4;
+const FILES_DIVISOR: usize = 4;
 
 /// Divides the memory limit: the texts made on one side of a run may take one such part. The report contains them,
 /// too.
-const TEXTS: usize = 16;
+const TEXTS_DIVISOR: usize = 16;
 
 /// The resources that hierad may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,25 +40,25 @@ impl Default for Limits {
 impl Limits {
     /// Returns the part of the memory limit that files may take; `usize::MAX` if there is no limit.
     pub fn memory_of_files(&self) -> usize {
-        self.memory.map_or(usize::MAX, |memory| memory / FILES)
+        self.memory.map_or(usize::MAX, |memory| memory / FILES_DIVISOR)
     }
 }
 
 pub(crate) fn check(source: &SourceFile<'_>, raw: &raw::Limits) -> Result<Limits, SettingsError> {
     let wrong = |name: &str, text: String| source.invalid(&["limits", name], format!("'{name}' of 'limits' {text}"));
-    let size = |name: &str, written: &Option<serde_yaml::Value>| {
-        let Some(written) = written else { return Ok(None) };
-        let bytes = written.as_u64().or_else(|| written.as_str().and_then(size)).filter(|bytes| *bytes > 0);
+    let size = |name: &str, value: &Option<serde_yaml::Value>| {
+        let Some(value) = value else { return Ok(None) };
+        let bytes = value.as_u64().or_else(|| value.as_str().and_then(size)).filter(|bytes| *bytes > 0);
         let text = || "must be a number of bytes, or a size such as 64MiB".to_owned();
         bytes.map(Some).ok_or_else(|| wrong(name, text()))
     };
     let seconds = raw.time.unwrap_or(DEFAULT_TIME);
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    let whole = |bytes: Option<u64>| bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    let memory = whole(size("memory", &raw.memory)?);
+    let to_usize = |bytes: Option<u64>| bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let memory = to_usize(size("memory", &raw.memory)?);
     let run = RunLimits {
         steps: raw.steps.map(std::num::NonZeroUsize::get),
-        text_ceiling: memory.map(|memory| memory / TEXTS),
+        text_ceiling: memory.map(|memory| memory / TEXTS_DIVISOR),
     };
     Ok(Limits {
         file: size("file", &raw.file)?.unwrap_or(FILE_LIMIT),

@@ -66,17 +66,17 @@ impl Lines {
 
     /// Returns the line of a setting, given by the names that lead to it.
     pub(crate) fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
-        let (_, marks) = self.at(names)?;
+        let (_, marks) = self.value_and_marks(names)?;
         usize::try_from(marks.line).ok().filter(|line| *line > 0)
     }
 
     /// Returns the value of a setting, read like data.
     pub(crate) fn value<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
-        Some(self.at(names)?.0)
+        Some(self.value_and_marks(names)?.0)
     }
 
     /// Returns the value and the marks of a setting. List items are named by their positions.
-    fn at<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<(&Value, &Marks)> {
+    fn value_and_marks<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<(&Value, &Marks)> {
         let (mut value, mut marks) = (&self.0.value, &self.0.marks);
         for name in names {
             let at = match value {
@@ -112,11 +112,11 @@ impl Lines {
 pub(crate) fn text_of(error: &serde_yaml::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
-    meant(text).unwrap_or_else(|| text.to_owned())
+    with_suggestion(text).unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns the text with a suggested name, or `None` if it is about something else, or no name is similar.
-fn meant(text: &str) -> Option<String> {
+fn with_suggestion(text: &str) -> Option<String> {
     let (start, known) = text.rsplit_once("`, expected ")?;
     let (_, name) = start.split_once("unknown field `").or_else(|| start.split_once("unknown variant `"))?;
     let known = || known.split('`').skip(1).step_by(2);

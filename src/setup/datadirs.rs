@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::hierarchies::{Hierarchy, base};
+use super::hierarchies::{Hierarchy, base_folder};
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, folder_of, follow};
 
 /// The maximum number of datadirs for which a folder is searched, and the maximum depth of one: each part of each is
 /// tried.
-const MOST: usize = 32;
-const DEEPEST: usize = 16;
+const MAX_DATADIRS: usize = 32;
+const MAX_DEPTH: usize = 16;
 
 /// A datadir that is not where hiera.yaml says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,27 +27,28 @@ pub struct Mapped {
 pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped>, TreeError> {
     let mut open = BTreeSet::new();
     for level in hierarchy.config.all_levels().filter(|level| !level.locations.are_elsewhere()) {
-        for path in level.folders().iter().map(|folder| join(base(&hierarchy.path), folder)) {
+        for path in level.folders().iter().map(|folder| join(base_folder(&hierarchy.path), folder)) {
             if !is_there(tree, &path)? {
                 open.insert(path);
             }
         }
     }
-    let is_deep = |path: &String| path.matches('/').count() > DEEPEST;
+    let is_deep = |path: &String| path.matches('/').count() > MAX_DEPTH;
     let (deep, shallow): (BTreeSet<String>, BTreeSet<String>) = open.into_iter().partition(is_deep);
     let mut shallow = shallow.into_iter();
-    let mut open: BTreeSet<String> = shallow.by_ref().take(MOST).collect();
-    let (mut mapped, mut taken) = (Vec::new(), BTreeSet::new());
-    while let Some(place) = best(tree, &open, &taken)? {
+    let mut open: BTreeSet<String> = shallow.by_ref().take(MAX_DATADIRS).collect();
+    let (mut mapped, mut used_folders) = (Vec::new(), BTreeSet::new());
+    while let Some(place) = best_place(tree, &open, &used_folders)? {
         let of_place: Vec<String> = open.iter().filter(|path| below(path, &place).is_some()).cloned().collect();
         for datadir in of_place {
             open.remove(&datadir);
-            let folder = below(&datadir, &place).map(str::to_owned).filter(|folder| !taken.contains(&fixed(folder)));
+            let folder =
+                below(&datadir, &place).map(str::to_owned).filter(|folder| !used_folders.contains(&fixed(folder)));
             let folder = match folder {
                 Some(folder) if is_folder(tree, &folder)? => Some(folder),
                 _ => None,
             };
-            taken.extend(folder.as_deref().map(fixed));
+            used_folders.extend(folder.as_deref().map(fixed));
             mapped.push(Mapped { datadir, folder });
         }
     }
@@ -59,10 +60,10 @@ pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped
 }
 
 /// Returns the folder that the repository most likely corresponds to, or `None` if there is none.
-fn best(
+fn best_place(
     tree: &dyn FileTree,
     datadirs: &BTreeSet<String>,
-    taken: &BTreeSet<String>,
+    used_folders: &BTreeSet<String>,
 ) -> Result<Option<String>, TreeError> {
     let mut places = BTreeSet::new();
     for datadir in datadirs {
@@ -72,16 +73,16 @@ fn best(
     }
     let mut rated = Vec::new();
     for place in places {
-        let mut there = BTreeSet::new();
+        let mut existing = BTreeSet::new();
         for folder in datadirs.iter().filter_map(|datadir| below(datadir, &place)) {
-            if !taken.contains(&fixed(folder)) && is_folder(tree, folder)? {
-                there.insert(folder.to_owned());
+            if !used_folders.contains(&fixed(folder)) && is_folder(tree, folder)? {
+                existing.insert(folder.to_owned());
             }
         }
         // This repository is most likely the one that is deployed as an environment.
         let is_environment = place.ends_with("environment}");
-        if !there.is_empty() && (is_environment || !there.contains("")) {
-            rated.push(((is_environment, there.len(), Reverse(place.len())), place));
+        if !existing.is_empty() && (is_environment || !existing.contains("")) {
+            rated.push(((is_environment, existing.len(), Reverse(place.len())), place));
         }
     }
     Ok(rated.into_iter().max().map(|(_, place)| place))

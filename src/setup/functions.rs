@@ -18,7 +18,8 @@ pub fn functions(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Arc<s
     if unknown.is_empty() {
         return Ok(Vec::new());
     }
-    let is_ruby = |name: &str| name.strip_suffix(".rb").is_some_and(|stem| unknown.iter().any(|name| ends(name, stem)));
+    let is_ruby =
+        |name: &str| name.strip_suffix(".rb").is_some_and(|stem| unknown.iter().any(|name| is_last_part(name, stem)));
     let files = files_called(tree, is_ruby, |folder| matches!(folder, "spec" | "fixtures"))?;
     let is_there = |name: &Arc<str>| {
         let end = format!("lib/puppet/functions/{}.rb", name.replace("::", "/"));
@@ -30,7 +31,7 @@ pub fn functions(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Arc<s
 }
 
 /// Returns true if the last part of a function's name is `stem`.
-fn ends(name: &str, stem: &str) -> bool {
+fn is_last_part(name: &str, stem: &str) -> bool {
     name.rsplit("::").next() == Some(stem)
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-use super::COMPARISONS;
+use super::MAX_COMPARISONS;
 use super::datadirs::Mapped;
 use super::hierarchies::Hierarchy;
 use super::site_pp::{INTERPOLATION, paths, variable};
@@ -17,14 +17,14 @@ use crate::tree::{BlobId, FileTree, TreeError, files_called};
 use crate::value::{Hash, Value};
 
 /// The maximum number of guessed nodes.
-const NODES: usize = 2000;
+const MAX_NODES: usize = 2000;
 
 /// The maximum number of parts of a guessed variable, which is the depth of a profile, and of variables in a path.
-const PARTS: usize = 16;
+const MAX_PARTS: usize = 16;
 
 /// The variables that name a node in full, and those that have the first part of its name.
-const NAMES: [&str; 5] = ["trusted.certname", "clientcert", "fqdn", "networking.fqdn", "certname"];
-const HOSTNAMES: [&str; 3] = ["trusted.hostname", "hostname", "networking.hostname"];
+const NAME_VARIABLES: [&str; 5] = ["trusted.certname", "clientcert", "fqdn", "networking.fqdn", "certname"];
+const HOSTNAME_VARIABLES: [&str; 3] = ["trusted.hostname", "hostname", "networking.hostname"];
 
 /// Nodes that are guessed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Guessed {
 }
 
 /// A path of a level, with its variables.
-struct Declared {
+struct VariablePath {
     pattern: Regex,
     /// Variables by their order in the path, without `::`.
     variables: Vec<String>,
@@ -53,7 +53,7 @@ pub fn guessed(
     hierarchies: &[(Option<&str>, &Hierarchy)],
     datadirs: &[Mapped],
 ) -> Result<Guessed, TreeError> {
-    guessed_within(tree, hierarchies, datadirs, COMPARISONS)
+    guessed_within(tree, hierarchies, datadirs, MAX_COMPARISONS)
 }
 
 /// Does the same, with at most `left` comparisons of files with paths.
@@ -66,9 +66,9 @@ fn guessed_within(
     let mut nodes = BTreeMap::<String, Node>::new();
     let files = files_called(tree, |_| true, |folder| folder == ".git")?;
     for &(environment, hierarchy) in hierarchies {
-        add(&files, environment, &paths_of(hierarchy, datadirs), &mut nodes, &mut left);
+        add_nodes(&files, environment, &paths_of(hierarchy, datadirs), &mut nodes, &mut left);
         if !nodes.values().any(|node| node.environment.as_deref() == environment) {
-            let name = invented(environment.into_iter());
+            let name = invented_name(environment.into_iter());
             nodes.insert(name.clone(), Node::of(&name, environment, false));
         }
     }
@@ -89,7 +89,7 @@ impl Node {
     fn of(name: &str, environment: Option<&str>, is_named: bool) -> Node {
         let mut profile = profile(name);
         if let Some(environment) = environment {
-            set(&mut profile, "environment", environment);
+            set_variable(&mut profile, "environment", environment);
         }
         Node { environment: environment.map(str::to_owned), is_named, profile }
     }
@@ -98,13 +98,13 @@ impl Node {
 /// The paths of a hierarchy: those without variables, and those with some.
 struct Paths {
     fixed: BTreeSet<String>,
-    declared: Vec<Declared>,
+    declared: Vec<VariablePath>,
 }
 
 fn paths_of(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Paths {
     let paths = paths(hierarchy, datadirs);
     let fixed = paths.iter().filter(|path| !path.contains("%{")).cloned().collect();
-    let mut declared: Vec<Declared> = paths.iter().filter_map(|path| Declared::of(path)).collect();
+    let mut declared: Vec<VariablePath> = paths.iter().filter_map(|path| VariablePath::of(path)).collect();
     // If several paths match a file, the most specific one wins; among equally specific ones, a path of nodes comes
     // last.
     declared.sort_by_key(|declared| (Reverse(declared.literals), declared.is_of_nodes()));
@@ -112,7 +112,7 @@ fn paths_of(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Paths {
 }
 
 /// Adds the nodes of one environment. A node that another environment has already stays in that one.
-fn add(
+fn add_nodes(
     files: &[(String, BlobId)],
     environment: Option<&str>,
     Paths { fixed, declared }: &Paths,
@@ -124,29 +124,30 @@ fn add(
         let Some(rest) = left.checked_sub(cost) else { break };
         *left = rest;
         let is_fixed = fixed.iter().any(|path| file.strip_prefix(path.as_str()).is_some_and(|end| !end.contains('/')));
-        let values = declared.iter().filter(|_| !is_fixed && nodes.len() < NODES).find_map(|of| of.values(file));
+        let values =
+            declared.iter().filter(|_| !is_fixed && nodes.len() < MAX_NODES).find_map(|path| path.values(file));
         let Some(values) = values else { continue };
         let name = name_of(&values);
         let is_named = name.is_some();
-        let of = || environment.into_iter().chain(values.values().map(String::as_str));
-        let name = name.unwrap_or_else(|| invented(of()));
+        let values_in_name = || environment.into_iter().chain(values.values().map(String::as_str));
+        let name = name.unwrap_or_else(|| invented_name(values_in_name()));
         let node = nodes.entry(name.clone()).or_insert_with(|| Node::of(&name, environment, is_named));
         for (variable, value) in values.iter().filter(|_| node.environment.as_deref() == environment) {
-            set(&mut node.profile, variable, value);
+            set_variable(&mut node.profile, variable, value);
         }
     }
 }
 
-impl Declared {
+impl VariablePath {
     /// Returns a path with its variables, or `None` if it has none.
-    fn of(path: &str) -> Option<Declared> {
-        let found: Vec<_> = INTERPOLATION.as_ref()?.find_iter(path).collect();
-        if found.len() > PARTS {
+    fn of(path: &str) -> Option<VariablePath> {
+        let interpolations: Vec<_> = INTERPOLATION.as_ref()?.find_iter(path).collect();
+        if interpolations.len() > MAX_PARTS {
             return None;
         }
-        let literals = path.len() - found.iter().map(regex::Match::len).sum::<usize>();
+        let literals = path.len() - interpolations.iter().map(regex::Match::len).sum::<usize>();
         let (mut pattern, mut at, mut variables) = ("^".to_owned(), 0, Vec::new());
-        for interpolation in &found {
+        for interpolation in &interpolations {
             let name = variable(interpolation.as_str());
             pattern += &regex::escape(&path[at..interpolation.start()]);
             // The name of a class may have parts.
@@ -158,8 +159,8 @@ impl Declared {
         // Hiera 3 adds the extension itself.
         pattern += &regex::escape(&path[at..]);
         let pattern = Regex::new(&(pattern + r"(?:\.yaml|\.eyaml|\.json)?$")).ok()?;
-        let is_shallow = variables.iter().all(|name| name.split('.').count() <= PARTS);
-        (is_shallow && !variables.is_empty()).then_some(Declared { pattern, variables, literals })
+        let is_shallow = variables.iter().all(|name| name.split('.').count() <= MAX_PARTS);
+        (is_shallow && !variables.is_empty()).then_some(VariablePath { pattern, variables, literals })
     }
 
     fn is_of_nodes(&self) -> bool {
@@ -181,7 +182,7 @@ impl Declared {
 }
 
 fn is_of_node(variable: &str) -> bool {
-    NAMES.contains(&bare(variable)) || HOSTNAMES.contains(&bare(variable))
+    NAME_VARIABLES.contains(&bare(variable)) || HOSTNAME_VARIABLES.contains(&bare(variable))
 }
 
 /// Returns a variable without the hash of facts.
@@ -191,15 +192,15 @@ fn bare(variable: &str) -> &str {
 
 /// Returns the node that a file is named after, or `None` if the file is for several.
 fn name_of(values: &BTreeMap<&str, String>) -> Option<String> {
-    let named = |names: &[&str]| {
+    let first_of = |names: &[&str]| {
         let mut of_node = values.iter().filter(|(name, _)| names.contains(&bare(name)));
         of_node.next().map(|(_, name)| name.to_lowercase())
     };
-    named(&NAMES).or_else(|| named(&HOSTNAMES))
+    first_of(&NAME_VARIABLES).or_else(|| first_of(&HOSTNAME_VARIABLES))
 }
 
 /// Returns an invented name for a node.
-fn invented<'v>(values: impl Iterator<Item = &'v str>) -> String {
+fn invented_name<'v>(values: impl Iterator<Item = &'v str>) -> String {
     let parts: Vec<String> = values.map(|value| value.to_lowercase().replace(['/', ':', ' ', '.'], "-")).collect();
     ["guess"].into_iter().chain(parts.iter().map(String::as_str)).collect::<Vec<_>>().join("-")
 }
@@ -219,23 +220,23 @@ fn profile(name: &str) -> Hash {
 }
 
 /// Sets a variable that the path of a file names. Those that follow from the name of the node are set already.
-fn set(node: &mut Hash, variable: &str, value: &str) {
+fn set_variable(node: &mut Hash, variable: &str, value: &str) {
     let names: Vec<&str> = variable.split('.').collect();
     match names[..] {
         _ if is_of_node(variable) => {}
-        ["facts" | "trusted" | "server_facts", _, ..] | ["environment"] => put(node, &names, value),
-        [_] => put(node, &["variables", names[0]], value),
-        _ => put(node, &[&["facts"], &names[..]].concat(), value),
+        ["facts" | "trusted" | "server_facts", _, ..] | ["environment"] => insert_at(node, &names, value),
+        [_] => insert_at(node, &["variables", names[0]], value),
+        _ => insert_at(node, &[&["facts"], &names[..]].concat(), value),
     }
 }
 
-fn put(hash: &mut Hash, names: &[&str], value: &str) {
+fn insert_at(hash: &mut Hash, names: &[&str], value: &str) {
     match names {
         [] => {}
         [name] => _ = hash.insert(*name, Value::from(value)),
         [name, rest @ ..] => {
             let mut inner = hash.get(name).and_then(Value::as_hash).cloned().unwrap_or_default();
-            put(&mut inner, rest, value);
+            insert_at(&mut inner, rest, value);
             hash.insert(*name, Value::hash(inner));
         }
     }
@@ -264,22 +265,22 @@ mod tests {
         let node = || "path: 'nodes/%{trusted.certname}.yaml'".to_owned();
         let other = |at: usize| format!("path: 'x{at}/%{{a}}.yaml'");
         let first = |at: usize| if at == 0 { node() } else { other(at) };
-        assert_eq!(count(first, 100, COMPARISONS), 10);
+        assert_eq!(count(first, 100, MAX_COMPARISONS), 10);
         // A file of another kind, hiera.yaml, is among them.
         assert!((4..=5).contains(&count(first, 100, 500)));
         assert_eq!(count(first, 100, 99), 1);
         // If there are more paths, only the first ones are compared, ...
-        assert_eq!(count(first, 3000, COMPARISONS), 10);
-        assert_eq!(count(|at| if at == 2500 { node() } else { other(at) }, 3000, COMPARISONS), 1);
+        assert_eq!(count(first, 3000, MAX_COMPARISONS), 10);
+        assert_eq!(count(|at| if at == 2500 { node() } else { other(at) }, 3000, MAX_COMPARISONS), 1);
         // ... and neither long ones nor those with many variables.
         let long =
             |at: usize| if at == 0 { format!("path: 'nodes/{}%{{a}}.yaml'", "./".repeat(5000)) } else { other(at) };
-        assert_eq!(count(long, 2, COMPARISONS), 1);
-        assert_eq!(count(|_| format!("path: 'nodes/{}.yaml'", "%{a}".repeat(1000)), 2, COMPARISONS), 1);
+        assert_eq!(count(long, 2, MAX_COMPARISONS), 1);
+        assert_eq!(count(|_| format!("path: 'nodes/{}.yaml'", "%{a}".repeat(1000)), 2, MAX_COMPARISONS), 1);
         // Many missing datadirs are taken as empty.
         let elsewhere = |at: usize| format!("path: 'nodes/%{{a}}.yaml', datadir: '/srv/{at}/%{{b}}/x'");
-        assert_eq!(count(|at| if at == 0 { node() } else { elsewhere(at) }, 3000, COMPARISONS), 10);
+        assert_eq!(count(|at| if at == 0 { node() } else { elsewhere(at) }, 3000, MAX_COMPARISONS), 10);
         let deep = |at: usize| format!("path: 'nodes/%{{a}}.yaml', datadir: '/srv/{}'", "a/".repeat(50_000 + at));
-        assert_eq!(count(|at| if at == 0 { node() } else { deep(at) }, 4, COMPARISONS), 10);
+        assert_eq!(count(|at| if at == 0 { node() } else { deep(at) }, 4, MAX_COMPARISONS), 10);
     }
 }

@@ -31,20 +31,20 @@ impl Hierarchy {
 }
 
 /// The maximum size, in bytes, of all such files. Beyond it, the less likely ones are ignored.
-const SIZE: usize = 16 << 20;
+const MAX_TOTAL_SIZE: usize = 16 << 20;
 
 /// The folders that contain modules.
-const MODULES: [&str; 9] =
+const MODULE_FOLDERS: [&str; 9] =
     ["modules", "site", "site-modules", "dist", "external_modules", "thirdparty", "vendor", "forge", "puppet_modules"];
 
 /// Returns the files that may be the environment's hiera.yaml, the likeliest first: `hiera.yaml` at the root, then
 /// others by depth. Those of modules are left out. Also returns the errors of those that Puppet refuses.
 pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupError>), TreeError> {
-    let mut found = files_called(tree, is_name, |folder| super::PASSED.contains(&folder))?;
+    let mut found = files_called(tree, is_hiera_yaml_name, |folder| super::SKIPPED_FOLDERS.contains(&folder))?;
     found.retain(|(path, _)| !is_of_module(path));
     found.sort_by_key(|(path, _)| (path != HIERA_YAML, path.matches('/').count(), path.clone()));
-    let (mut read_ones, mut errors) = (Vec::new(), Vec::new());
-    let (is_module, mut left) = (own_module(tree)?.is_some(), SIZE);
+    let (mut hierarchies, mut errors) = (Vec::new(), Vec::new());
+    let (is_module, mut left) = (own_module(tree)?.is_some(), MAX_TOTAL_SIZE);
     for (path, id) in found {
         let owner = if is_module && path == HIERA_YAML { Owner::Module } else { Owner::Environment };
         let Ok(content) = read_config(tree, &path, id) else { continue };
@@ -52,11 +52,11 @@ pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupErr
         left = rest;
         match config(&content, &path, owner) {
             // A data file may have such a name, too.
-            Ok(config) => read_ones.extend(config.map(|config| Hierarchy { path, config })),
+            Ok(config) => hierarchies.extend(config.map(|config| Hierarchy { path, config })),
             Err(error) => errors.push(error),
         }
     }
-    Ok((read_ones, errors))
+    Ok((hierarchies, errors))
 }
 
 /// Returns the setting that names the environments of a repository with several, each in its own folder, or `None` if
@@ -78,7 +78,7 @@ pub fn hierarchy_of(path: &str, content: &[u8]) -> Result<Option<Hierarchy>, Loo
 }
 
 /// `hiera.yaml`, `hiera5.yaml`, `hiera-prod.yml`, `production.hiera.yaml`, `win_hiera.yaml`
-fn is_name(name: &str) -> bool {
+fn is_hiera_yaml_name(name: &str) -> bool {
     let stem = [".yaml", ".yml"].iter().find_map(|end| name.strip_suffix(end));
     stem.is_some_and(|stem| {
         let stem = stem.to_ascii_lowercase();
@@ -91,7 +91,7 @@ fn is_name(name: &str) -> bool {
 /// Returns true for the hiera.yaml at the top of a module.
 fn is_of_module(path: &str) -> bool {
     let names: Vec<&str> = path.split('/').collect();
-    matches!(names[..], [.., folder, _, "hiera.yaml"] if MODULES.contains(&folder))
+    matches!(names[..], [.., folder, _, "hiera.yaml"] if MODULE_FOLDERS.contains(&folder))
 }
 
 /// Returns the configuration in a file, or `None` if it is not a hiera.yaml.
@@ -109,7 +109,7 @@ fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>
 }
 
 /// Returns the folder that paths in a hiera.yaml are relative to.
-pub(super) fn base(path: &str) -> &str {
+pub(super) fn base_folder(path: &str) -> &str {
     folder_of(path)
 }
 

@@ -23,7 +23,7 @@ const CLONES: [&str; 4] =
 const R10K: &str = "../r10k/r10k.yaml";
 
 /// The largest file that is read.
-const SIZE: u64 = 1 << 20;
+const MAX_FILE_SIZE: u64 = 1 << 20;
 
 /// Puppet's configuration on the machine.
 #[derive(Debug, Clone)]
@@ -69,31 +69,31 @@ impl Machine {
 
     /// Returns the node classifier that `puppet.conf` names.
     pub fn classifier(&self) -> Option<PathBuf> {
-        let settings = self.configuration.iter().map(|folder| ini(&folder.join("puppet.conf")));
-        let of = |settings: BTreeMap<String, String>| {
+        let settings = self.configuration.iter().map(|folder| read_ini(&folder.join("puppet.conf")));
+        let classifier = |settings: BTreeMap<String, String>| {
             let is_used = settings.get("node_terminus").is_some_and(|terminus| terminus == "exec");
             settings.get("external_nodes").filter(|_| is_used).map(PathBuf::from)
         };
-        settings.filter_map(of).find(|program| program.is_absolute() && program.is_file())
+        settings.filter_map(classifier).find(|program| program.is_absolute() && program.is_file())
     }
 
     /// Returns the folder in which r10k keeps clones of modules.
     pub fn module_clones(&self) -> Option<PathBuf> {
-        let said = self.configuration.iter().filter_map(|folder| cache_folder(&folder.join(R10K)));
-        said.chain(self.clones.iter().cloned()).find(|folder| folder.is_absolute() && folder.is_dir())
+        let configured = self.configuration.iter().filter_map(|folder| cache_folder(&folder.join(R10K)));
+        configured.chain(self.clones.iter().cloned()).find(|folder| folder.is_absolute() && folder.is_dir())
     }
 
     /// Returns the `PuppetDB` that the command line tools use.
     fn tools(&self) -> Option<PuppetDbFound> {
         self.tools.iter().find_map(|path| {
-            let content = disk::read_regular(path, SIZE).ok()?;
+            let content = disk::read_regular(path, MAX_FILE_SIZE).ok()?;
             let json: serde_json::Value = serde_json::from_slice(&content).ok()?;
-            let of = json.get("puppetdb")?;
-            let url = match of.get("server_urls")? {
+            let puppetdb = json.get("puppetdb")?;
+            let url = match puppetdb.get("server_urls")? {
                 serde_json::Value::Array(urls) => urls.first()?.as_str()?.to_owned(),
                 urls => urls.as_str()?.split(',').next()?.trim().to_owned(),
             };
-            let file = |name: &str| of.get(name).and_then(|file| file.as_str()).map(PathBuf::from);
+            let file = |name: &str| puppetdb.get(name).and_then(|file| file.as_str()).map(PathBuf::from);
             Some(PuppetDbFound { url, cert: file("cert"), key: file("key"), ca: file("cacert"), query: None })
         })
     }
@@ -101,15 +101,15 @@ impl Machine {
 
 /// Returns the `PuppetDB` that Puppet uses, with the certificate of the machine.
 fn puppetdb(folder: &Path) -> Option<PuppetDbFound> {
-    let settings = ini(&folder.join("puppetdb.conf"));
+    let settings = read_ini(&folder.join("puppetdb.conf"));
     let url = match settings.get("server_urls") {
         Some(urls) => urls.split(',').next()?.trim().to_owned(),
         None => format!("https://{}:{}", settings.get("server")?, settings.get("port").map_or("8081", |port| port)),
     };
     let ssl = folder.join("ssl");
     let name = certname(folder, &ssl);
-    let file = |of: &str| {
-        let path = ssl.join(of).join(format!("{}.pem", name.as_deref()?));
+    let file = |subfolder: &str| {
+        let path = ssl.join(subfolder).join(format!("{}.pem", name.as_deref()?));
         path.is_file().then_some(path)
     };
     let ca = Some(ssl.join("certs/ca.pem")).filter(|path| path.is_file());
@@ -118,7 +118,7 @@ fn puppetdb(folder: &Path) -> Option<PuppetDbFound> {
 
 /// Returns the name of the machine's certificate: that in `puppet.conf`, or that of the only certificate.
 fn certname(folder: &Path, ssl: &Path) -> Option<String> {
-    if let Some(name) = ini(&folder.join("puppet.conf")).remove("certname") {
+    if let Some(name) = read_ini(&folder.join("puppet.conf")).remove("certname") {
         return Some(name);
     }
     let entries = fs::read_dir(ssl.join("certs")).ok()?.flatten();
@@ -129,7 +129,7 @@ fn certname(folder: &Path, ssl: &Path) -> Option<String> {
 
 /// Returns the `cachedir` in a settings file of r10k. Older files have a colon before each name.
 fn cache_folder(settings: &Path) -> Option<PathBuf> {
-    let content = disk::read_regular(settings, SIZE).ok()?;
+    let content = disk::read_regular(settings, MAX_FILE_SIZE).ok()?;
     let folder = |line: &str| {
         let value = line.strip_prefix(':').unwrap_or(line).strip_prefix("cachedir:")?;
         Some(PathBuf::from(value.trim().trim_matches(['\'', '"'])))
@@ -138,8 +138,8 @@ fn cache_folder(settings: &Path) -> Option<PathBuf> {
 }
 
 /// Reads a file of Puppet's settings. Sections are ignored: if a setting occurs several times, the last one wins.
-fn ini(path: &Path) -> BTreeMap<String, String> {
-    let content = disk::read_regular(path, SIZE).unwrap_or_default();
+fn read_ini(path: &Path) -> BTreeMap<String, String> {
+    let content = disk::read_regular(path, MAX_FILE_SIZE).unwrap_or_default();
     let content = String::from_utf8_lossy(&content);
     let pair = |line: &str| {
         let (name, value) = line.split_once('=')?;

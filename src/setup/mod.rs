@@ -39,11 +39,11 @@ pub use written::{Found, Functions, PuppetDbFound, Source};
 
 /// The maximum number of comparisons of files with the paths of levels. Further ones are skipped: the result is a
 /// guess.
-const COMPARISONS: usize = 10_000_000;
+const MAX_COMPARISONS: usize = 10_000_000;
 
 /// The maximum number of paths of levels that are compared, and the maximum length of one.
-const PATHS: usize = 1000;
-const LONGEST: usize = 4096;
+const MAX_PATHS: usize = 1000;
+const MAX_PATH_LENGTH: usize = 4096;
 
 /// The folders whose files are for tests or examples.
-const PASSED: [&str; 7] = ["spec", "test", "tests", "fixtures", "examples", "acceptance", ".git"];
+const SKIPPED_FOLDERS: [&str; 7] = ["spec", "test", "tests", "fixtures", "examples", "acceptance", ".git"];

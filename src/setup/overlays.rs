@@ -31,11 +31,11 @@ pub fn overlays(
         else {
             continue;
         };
-        let named = top.join(place);
+        let disk_path = top.join(place);
         // The settings written from this are trusted like the user's own, so no commit may choose a folder of the
         // machine.
-        if check_named(&named).is_ok() || is_tracked(&named).is_ok_and(|is_tracked| !is_tracked) {
-            found.extend(named.canonicalize().ok().map(|real| (place.to_owned(), real)));
+        if check_named(&disk_path).is_ok() || is_tracked(&disk_path).is_ok_and(|is_tracked| !is_tracked) {
+            found.extend(disk_path.canonicalize().ok().map(|real| (place.to_owned(), real)));
         }
     }
     Ok(found.into_iter().collect())

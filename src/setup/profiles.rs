@@ -7,19 +7,19 @@ use crate::disk;
 use crate::node::{NodeProfile, read_profiles};
 
 /// The names of folders in which people keep facts.
-const NAMES: [&str; 8] =
+const FOLDER_NAMES: [&str; 8] =
     ["profiles", "node-profiles", "node_profiles", "nodes", "facts", "factsets", "inventory", "hierad"];
 
 /// The name of the folder in which onceover keeps facts of machines that are not nodes.
 const FACTSETS: &str = "factsets";
 
 /// The maximum depth of folders that are searched, and the maximum number of entries of one.
-const DEPTH: usize = 3;
-const ENTRIES: usize = 10_000;
+const MAX_DEPTH: usize = 3;
+const MAX_ENTRIES: usize = 10_000;
 
 /// The maximum number of files of a folder that are read, and the maximum size of one in bytes.
-const READ: usize = 3;
-const SIZE: u64 = 8 << 20;
+const MAX_FILES_READ: usize = 3;
+const MAX_FILE_SIZE: u64 = 8 << 20;
 
 /// A file or folder of profiles.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,14 +43,14 @@ impl ProfilesFound {
 /// data.
 pub fn profiles(top: &Path) -> Vec<ProfilesFound> {
     let mut found = Vec::new();
-    look(top, Path::new(""), 0, &mut found);
+    search_folder(top, Path::new(""), 0, &mut found);
     found.sort();
     found
 }
 
-fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<ProfilesFound>) {
+fn search_folder(top: &Path, folder: &Path, depth: usize, found: &mut Vec<ProfilesFound>) {
     let Ok(entries) = fs::read_dir(top.join(folder)) else { return };
-    for entry in entries.take(ENTRIES).flatten() {
+    for entry in entries.take(MAX_ENTRIES).flatten() {
         let (name, path) = (entry.file_name(), folder.join(entry.file_name()));
         let name = name.to_string_lossy();
         let Ok(kind) = entry.file_type() else { continue };
@@ -58,14 +58,14 @@ fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<ProfilesFound>)
             continue;
         }
         let is_list = kind.is_file() && depth < 2 && is_lines(&path) && first_profile(top, &path).is_some();
-        let in_folder = if kind.is_dir() && NAMES.contains(&&*name) { first_profiles(top, &path) } else { None };
+        let in_folder = if kind.is_dir() && FOLDER_NAMES.contains(&&*name) { first_profiles(top, &path) } else { None };
         if is_list {
             found.push(ProfilesFound { path, are_factsets: false });
         } else if let Some(first) = in_folder {
             let are_factsets = are_factsets(&path, &first);
             found.push(ProfilesFound { path, are_factsets });
-        } else if kind.is_dir() && depth < DEPTH {
-            look(top, &path, depth + 1, found);
+        } else if kind.is_dir() && depth < MAX_DEPTH {
+            search_folder(top, &path, depth + 1, found);
         }
     }
 }
@@ -93,17 +93,17 @@ fn first_profiles(top: &Path, folder: &Path) -> Option<Vec<NodeProfile>> {
             Some("yaml" | "yml" | "json" | "ndjson" | "jsonl" | "facts")
         )
     };
-    let files = entries.take(ENTRIES).flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let files = entries.take(MAX_ENTRIES).flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut files: Vec<PathBuf> = files.map(|entry| folder.join(entry.file_name())).filter(is_wanted).collect();
     files.sort();
     let first: Vec<NodeProfile> =
-        files.iter().take(READ).map(|file| first_profile(top, file)).collect::<Option<_>>()?;
+        files.iter().take(MAX_FILES_READ).map(|file| first_profile(top, file)).collect::<Option<_>>()?;
     (!first.is_empty()).then_some(first)
 }
 
 /// Returns the first profile in a file that has facts or variables, or `None` if there is none.
 fn first_profile(top: &Path, file: &Path) -> Option<NodeProfile> {
-    let content = disk::read_regular(&top.join(file), SIZE).ok()?;
+    let content = disk::read_regular(&top.join(file), MAX_FILE_SIZE).ok()?;
     // Only the first line is read.
     let content =
         if is_lines(file) { content.split(|byte| *byte == b'\n').next().unwrap_or_default() } else { &content };

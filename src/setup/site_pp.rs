@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::datadirs::Mapped;
-use super::hierarchies::{Hierarchy, base};
-use super::{COMPARISONS, LONGEST, PATHS};
+use super::hierarchies::{Hierarchy, base_folder};
+use super::{MAX_COMPARISONS, MAX_PATH_LENGTH, MAX_PATHS};
 use crate::hiera::interpolation;
 use crate::puppet::manifest::{CallPattern, NodeBlocks};
 use crate::puppet::pathname::join;
@@ -44,13 +44,13 @@ pub struct CallFound {
 const SEPARATORS: [&str; 5] = ["::", "/", "_", "-", "."];
 
 /// A call is believed if at least one in this many of its arguments has a data file.
-const BELIEVED: usize = 4;
+const BELIEVED_DIVISOR: usize = 4;
 
 /// An interpolation.
 pub(super) static INTERPOLATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"%\{[^}]*\}").ok());
 
 /// Variables that Puppet sets itself.
-const OWN: [&str; 4] = ["facts", "trusted", "server_facts", "environment"];
+const SET_BY_PUPPET: [&str; 4] = ["facts", "trusted", "server_facts", "environment"];
 
 /// Returns the manifest with the most node blocks, at the top or below `manifests/`, if they set a variable that
 /// paths of levels contain, or call a function that stands for one.
@@ -64,10 +64,11 @@ pub fn site_pp(
         return Ok(None);
     }
     let Some((file, text)) = manifest(tree)? else { return Ok(None) };
-    let set = NodeBlocks::parse(&text, None);
-    let set: BTreeSet<&str> = set.blocks().iter().flat_map(|block| &block.assignments).map(|set| &*set.name).collect();
-    let variables: Vec<String> = values.0.keys().filter(|name| set.contains(&***name)).cloned().collect();
-    let others = values.0.iter().filter(|(name, _)| !set.contains(&***name));
+    let blocks = NodeBlocks::parse(&text, None);
+    let assigned: BTreeSet<&str> =
+        blocks.blocks().iter().flat_map(|block| &block.assignments).map(|assignment| &*assignment.name).collect();
+    let variables: Vec<String> = values.0.keys().filter(|name| assigned.contains(&***name)).cloned().collect();
+    let others = values.0.iter().filter(|(name, _)| !assigned.contains(&***name));
     let calls = others.flat_map(|(name, values)| best_separators(&text, name, values));
     let call = calls.max_by_key(|call| call.with_data);
     Ok((!variables.is_empty() || call.is_some()).then_some(SitePpFound { file, variables, call }))
@@ -87,10 +88,13 @@ fn manifest(tree: &dyn FileTree) -> Result<Option<(String, String)>, TreeError> 
 
 /// Returns the manifests that Puppet reads before any class, with their texts.
 pub(super) fn manifests(tree: &dyn FileTree) -> Result<impl Iterator<Item = (String, String)>, TreeError> {
-    let files =
-        files_called(tree, |name| name.strip_suffix(".pp").is_some(), |folder| super::PASSED.contains(&folder))?;
-    let own = files.into_iter().filter(|(path, _)| path.starts_with("manifests/") || !path.contains('/'));
-    Ok(own.filter_map(|(path, id)| {
+    let files = files_called(
+        tree,
+        |name| name.strip_suffix(".pp").is_some(),
+        |folder| super::SKIPPED_FOLDERS.contains(&folder),
+    )?;
+    let main_manifests = files.into_iter().filter(|(path, _)| path.starts_with("manifests/") || !path.contains('/'));
+    Ok(main_manifests.filter_map(|(path, id)| {
         let text = String::from_utf8(read_config(tree, &path, id).ok()?).ok()?;
         Some((path, text))
     }))
@@ -106,7 +110,7 @@ fn best_separators(text: &str, variable: &str, values: &BTreeSet<String>) -> Vec
             |separator: &str| classes.iter().filter(|class| values.contains(&class.replace("::", separator))).count();
         let rated = SEPARATORS.iter().rev().map(|separator| (with_data(separator), *separator));
         let (with_data, separator) = rated.max_by_key(|(with_data, _)| *with_data)?;
-        let is_believed = with_data > 0 && with_data * BELIEVED >= classes.len();
+        let is_believed = with_data > 0 && with_data * BELIEVED_DIVISOR >= classes.len();
         is_believed.then_some(CallFound { pattern, separator, with_data, all: classes.len() })
     };
     CallPattern::in_blocks(text, variable).into_iter().filter_map(found).collect()
@@ -118,7 +122,7 @@ struct Values(BTreeMap<String, BTreeSet<String>>);
 impl Values {
     fn of(tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Values, TreeError> {
         let files = files_called(tree, |_| true, |folder| folder == ".git")?;
-        let (mut values, mut left) = (BTreeMap::<String, BTreeSet<String>>::new(), COMPARISONS);
+        let (mut values, mut left) = (BTreeMap::<String, BTreeSet<String>>::new(), MAX_COMPARISONS);
         for path in paths(hierarchy, datadirs) {
             for variable in bare_variables(&path) {
                 let Some(rest) = left.checked_sub(files.len()) else { return Ok(Values(values)) };
@@ -139,13 +143,13 @@ pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     for level in hierarchy.config.all_levels() {
         let declared = level.locations.plain_paths().unwrap_or_default();
         for (folder, rest) in declared.iter().map(|path| level.located(&path.text)) {
-            let datadir = join(base(&hierarchy.path), &folder);
+            let datadir = join(base_folder(&hierarchy.path), &folder);
             let datadir = match mapped.get(&*datadir) {
                 Some(mapped) => mapped.folder.clone(),
                 None => Some(datadir),
             };
-            paths.extend(datadir.map(|datadir| join(&datadir, rest)).filter(|path| path.len() <= LONGEST));
-            if paths.len() == PATHS {
+            paths.extend(datadir.map(|datadir| join(&datadir, rest)).filter(|path| path.len() <= MAX_PATH_LENGTH));
+            if paths.len() == MAX_PATHS {
                 return paths;
             }
         }
@@ -157,7 +161,9 @@ pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
 pub(super) fn bare_variables(path: &str) -> BTreeSet<String> {
     let names = interpolation::variables(path).into_iter().map(|name| name.trim_start_matches("::"));
     let is_bare = |name: &&str| {
-        !name.is_empty() && !OWN.contains(name) && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+        !name.is_empty()
+            && !SET_BY_PUPPET.contains(name)
+            && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
     };
     names.filter(is_bare).map(str::to_owned).collect()
 }
@@ -170,10 +176,10 @@ pub(super) fn variable(interpolation: &str) -> &str {
 /// Returns a pattern that matches the files of a path and captures the value of the variable `wanted`.
 fn pattern(path: &str, wanted: &str) -> Option<Regex> {
     let (mut pattern, mut at) = ("^".to_owned(), 0);
-    for found in INTERPOLATION.as_ref()?.find_iter(path) {
-        pattern += &regex::escape(&path[at..found.start()]);
-        pattern += if variable(found.as_str()) == wanted { "(.+)" } else { "[^/]+" };
-        at = found.end();
+    for interpolation in INTERPOLATION.as_ref()?.find_iter(path) {
+        pattern += &regex::escape(&path[at..interpolation.start()]);
+        pattern += if variable(interpolation.as_str()) == wanted { "(.+)" } else { "[^/]+" };
+        at = interpolation.end();
     }
     // Hiera 3 adds the extension itself.
     pattern += &regex::escape(&path[at..]);

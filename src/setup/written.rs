@@ -90,12 +90,12 @@ impl Found {
     pub fn of_tree(&self) -> Option<String> {
         let mut text = String::new();
         if let Some(path) = &self.hiera_config {
-            let of = if path.contains(VARIABLE) {
+            let subject = if path.contains(VARIABLE) {
                 "The hiera.yaml of each environment"
             } else {
                 "The environment's hiera.yaml"
             };
-            _ = writeln!(text, "\n# {of}.");
+            _ = writeln!(text, "\n# {subject}.");
             _ = writeln!(text, "hiera_config: {}", json::string(path));
         }
         if let Some(path) = self.global_hiera_config.as_ref().filter(|path| !path.starts_with('/')) {
