@@ -6,13 +6,13 @@ use super::answer_classes::AnswerClasses;
 use crate::node::{NodeId, NodeSet};
 
 /// The largest number of cells in the table of a batch, unless the batch is a single node.
-const CELLS: usize = 1 << 20;
+const MAX_CELLS: usize = 1 << 20;
 
 /// The largest number of nodes in a batch; more do not make it cheaper.
-const MANY: usize = 256;
+const MAX_NODES: usize = 256;
 
 /// Stands for a missing class number: the node has no answer.
-const NONE: u32 = u32::MAX;
+const NO_CLASS: u32 = u32::MAX;
 
 /// Divides nodes into batches, in their order.
 pub(super) struct Batches<'a> {
@@ -28,7 +28,7 @@ impl<'a> Batches<'a> {
     /// Makes batches of at most `most` of the `nodes`, which are in order.
     pub(super) fn new(nodes: &'a [NodeId], lists: &'a [AnswerClasses], most: usize) -> Batches<'a> {
         let cursors: Vec<_> = lists.iter().map(|classes| Cursor { classes, first: 0, open: Vec::new() }).collect();
-        let len = (CELLS / cursors.len().max(1)).min(MANY).min(most).max(1);
+        let len = (MAX_CELLS / cursors.len().max(1)).min(MAX_NODES).min(most).max(1);
         Batches { nodes, cursors, len, done: 0 }
     }
 
@@ -120,7 +120,7 @@ impl Table {
     fn clear(&mut self, rows: usize, width: usize) {
         self.width = width;
         self.cells.clear();
-        self.cells.resize(rows * width, NONE);
+        self.cells.resize(rows * width, NO_CLASS);
     }
 
     /// Returns the answer classes of a node of the batch.
@@ -137,7 +137,7 @@ impl Row<'_> {
     /// Returns the number of its class in a list of answer classes, or `None` if it has no answer.
     pub(super) fn class(self, list: usize) -> Option<usize> {
         let class = self.0[list];
-        (class != NONE).then_some(class as usize)
+        (class != NO_CLASS).then_some(class as usize)
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
             let expected: Vec<_> = nodes.iter().map(expected).collect();
             for most in [1, 2, 3, 64, 5000] {
                 let batches = classes(&nodes, &cursors, most);
-                assert!(batches.iter().all(|batch| batch.len() <= most.min(MANY)));
+                assert!(batches.iter().all(|batch| batch.len() <= most.min(MAX_NODES)));
                 assert_eq!(batches.concat(), expected, "{most}");
             }
         }
@@ -190,8 +190,8 @@ mod tests {
             Batches::new(&nodes, &vec![Vec::new(); cursors], nodes.len()).next(&mut table);
             table.cells.len().checked_div(cursors)
         };
-        assert_eq!(rows(1), Some(MANY));
-        assert_eq!(rows(CELLS / 100), Some(100));
-        assert_eq!(rows(CELLS * 2), Some(1), "one node at least");
+        assert_eq!(rows(1), Some(MAX_NODES));
+        assert_eq!(rows(MAX_CELLS / 100), Some(100));
+        assert_eq!(rows(MAX_CELLS * 2), Some(1), "one node at least");
     }
 }

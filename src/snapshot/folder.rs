@@ -70,36 +70,39 @@ pub fn write_folder(
     let old = known_files(&folder.join(MANIFEST));
     let names = files_of(snapshots);
     let unnamed = Mutex::new(BTreeSet::new());
-    let refuse = |node: usize| _ = lock(&unnamed).insert(snapshots.name(node).clone());
-    let changed = threads::each(snapshots, workers, |node, text| {
+    let mark_unnamed = |node: usize| _ = lock(&unnamed).insert(snapshots.name(node).clone());
+    let changed = threads::for_each_snapshot(snapshots, workers, |node, text| {
         let written = names[node].as_ref().map(|name| (name, replace(&folder.join(name), text, mode)));
         match written {
             Some((_, Ok(changed))) => return Ok(changed),
             // Some file systems accept only shorter names.
-            Some((name, Err(error))) if error.kind() != ErrorKind::InvalidFilename => return Err(named(name, &error)),
-            _ => refuse(node),
+            Some((name, Err(error))) if error.kind() != ErrorKind::InvalidFilename => {
+                return Err(with_file_name(name, &error));
+            }
+            _ => mark_unnamed(node),
         }
         Ok(false)
     })?;
     let without_file = unnamed.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Files are removed before the manifest forgets them, so that the next run makes up for an interrupted one.
-    let kept: BTreeSet<&String> = names.iter().flatten().collect();
+    let current: BTreeSet<&String> = names.iter().flatten().collect();
     let mut removed = 0;
-    for name in old.iter().filter(|name| !kept.contains(name)) {
-        removed += usize::from(remove(&folder.join(name)).map_err(|error| named(name, &error))?);
+    for name in old.iter().filter(|name| !current.contains(name)) {
+        removed += usize::from(remove(&folder.join(name)).map_err(|error| with_file_name(name, &error))?);
     }
     let nodes = (0..names.len()).map(|node| snapshots.name(node)).zip(names);
     let nodes = nodes.filter(|(node, _)| !without_file.contains(*node));
     manifest.files = nodes.filter_map(|(node, name)| Some((node.to_string(), name?))).collect();
     manifest.without_file = without_file.iter().map(ToString::to_string).collect();
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
-    replace(&folder.join(MANIFEST), visible_json(&text).as_bytes(), mode).map_err(|error| named(MANIFEST, &error))?;
+    replace(&folder.join(MANIFEST), visible_json(&text).as_bytes(), mode)
+        .map_err(|error| with_file_name(MANIFEST, &error))?;
     // The snapshots are complete, even if old files of killed processes cannot be removed.
     _ = tidy(folder);
     Ok(Written { changed, removed, without_file })
 }
 
-fn named(file: &str, error: &io::Error) -> io::Error {
+fn with_file_name(file: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{file}: {error}"))
 }
 
@@ -121,8 +124,8 @@ pub(super) fn files_of(snapshots: &Snapshots<'_>) -> Vec<Option<String>> {
 pub fn file_name(node: &str) -> String {
     let mut name = String::new();
     for (at, c) in node.char_indices() {
-        let leads = at == 0 && (c == '.' || node == "manifest");
-        if !leads && (c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | ' ' | '+')) {
+        let is_reserved = at == 0 && (c == '.' || node == "manifest");
+        if !is_reserved && (c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | ' ' | '+')) {
             name.push(c);
         } else {
             for byte in c.encode_utf8(&mut [0; 4]).bytes() {

@@ -97,7 +97,7 @@ impl Files {
             Ok(names[node].as_ref().is_some_and(|name| self.0.get(name) != Some(&BlobId::of(text))))
         };
         names.iter().flatten().count() == self.0.len()
-            && threads::each(snapshots, workers, differs).is_ok_and(|count| count == 0)
+            && threads::for_each_snapshot(snapshots, workers, differs).is_ok_and(|count| count == 0)
     }
 
     /// Writes the `snapshots` that differ, and keeps or removes the files of all other nodes as `rest` says.
@@ -110,7 +110,7 @@ impl Files {
     ) -> io::Result<Written> {
         let names = files_of(snapshots);
         let state = Mutex::new((&mut *import, Vec::new()));
-        let changed = threads::each(snapshots, workers, |node, text| {
+        let changed = threads::for_each_snapshot(snapshots, workers, |node, text| {
             let Some(name) = &names[node] else { return Ok(false) };
             let id = BlobId::of(text);
             let differs = self.0.get(name) != Some(&id);
@@ -121,17 +121,17 @@ impl Files {
             }
             Ok(differs)
         })?;
-        let (_, written) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (_, changed_files) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut removed = Vec::new();
         if rest == Rest::Removed {
-            let kept: HashSet<&String> = names.iter().flatten().collect();
-            removed.extend(self.0.keys().filter(|name| !kept.contains(name)).cloned());
+            let current: HashSet<&String> = names.iter().flatten().collect();
+            removed.extend(self.0.keys().filter(|name| !current.contains(name)).cloned());
         }
         for name in &removed {
             import.remove(name)?;
             self.0.remove(name);
         }
-        self.0.extend(written.into_iter().filter_map(|(node, id)| Some((names[node].clone()?, id))));
+        self.0.extend(changed_files.into_iter().filter_map(|(node, id)| Some((names[node].clone()?, id))));
         let unnamed = names.iter().enumerate().filter(|(_, name)| name.is_none());
         let without_file = unnamed.map(|(node, _)| snapshots.name(node).clone()).collect();
         Ok(Written { changed, removed: removed.len(), without_file })

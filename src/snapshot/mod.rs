@@ -99,13 +99,14 @@ impl<'a> Snapshots<'a> {
         let layout = Layout::of(format);
         let writer = fragments::Writer { format, layout: &layout, disclosure };
         let class_lists = Mutex::new(ClassLists::default());
-        let all = nodes.len() == fleet.len();
-        let counts =
-            |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.intersection(nodes).is_empty() };
+        let are_all_nodes = nodes.len() == fleet.len();
+        let has_nodes = |answer: &Answer| {
+            !if are_all_nodes { answer.nodes.is_empty() } else { answer.nodes.intersection(nodes).is_empty() }
+        };
         let keys: Vec<_> = effective.keys.into_iter().map(|(key, answers)| (key, Mutex::new(answers))).collect();
         let texts = parallel::map(&keys, workers, "preparing snapshots", |(key, answers)| {
             let mut answers = mem::take(&mut *lock(answers));
-            answers.retain(counts);
+            answers.retain(has_nodes);
             let [value, error] = [Kind::Value, Kind::Error].map(|kind| writer.fragments(key, &answers, kind));
             let classes = answers.into_iter().map(|answer| answer.nodes).collect();
             let class_list = lock(&class_lists).number(classes);

@@ -9,7 +9,8 @@ use std::iter;
 
 use super::history::{is_of_branch, reference, source_of};
 use super::references::{
-    ALL, ReferenceError, branch_of, exclude, fetched, foreign, in_the_way, kept, make_room, pushed,
+    ALL, ReferenceError, blocking_references, branch_of, conflict, fetched_ref, foreign_ref, kept_ref, make_room,
+    pushed_ref,
 };
 use crate::git::{BranchName, CommandError, CommitId, Moved, References, Remote, Repository};
 
@@ -44,7 +45,7 @@ impl<'a> Pushed<'a> {
     /// snapshots are first written.
     pub fn prepare(&self, branch: &BranchName) -> Result<Prepared, ReferenceError> {
         match self.reconcile(branch) {
-            Err(ReferenceError::Command(error)) if self.here(branch)?.is_some() => {
+            Err(ReferenceError::Command(error)) if self.last_local(branch)?.is_some() => {
                 tracing::debug!(%branch, remote = self.remote.name, %error, "cannot compare the snapshots with those at the remote");
                 Ok(Prepared::Later)
             }
@@ -62,21 +63,21 @@ impl<'a> Pushed<'a> {
 
     fn reconcile(&self, branch: &BranchName) -> Result<Prepared, ReferenceError> {
         let there = self.remote.references(&ALL)?;
-        if self.here(branch)?.is_none() {
+        if self.last_local(branch)?.is_none() {
             make_room(self.repository, branch)?;
         }
-        let prepared = match self.repository.reference(&pushed(branch))? {
+        let prepared = match self.repository.reference(&pushed_ref(branch))? {
             Some(own) => self.restore(branch, own)?,
             None => self.take(branch, &there)?,
         };
-        self.make_room(branch, &there)?;
+        self.make_room_at_remote(branch, &there)?;
         Ok(prepared)
     }
 
     /// Makes the local snapshots continue from those that were pushed.
     fn restore(&self, branch: &BranchName, own: CommitId) -> Result<Prepared, ReferenceError> {
-        let here = self.here(branch)?;
-        if !self.goes_on(here, own) {
+        let here = self.last_local(branch)?;
+        if !self.continues(here, own) {
             self.repository.set_reference(&reference(branch), own)?;
             if let Some(left) = here {
                 tracing::warn!(%branch, %left, %own, "the pushed snapshots have another history, which is kept");
@@ -87,10 +88,10 @@ impl<'a> Pushed<'a> {
 
     /// Takes the snapshots of a branch from the remote, unless the local ones continue them.
     fn take(&self, branch: &BranchName, there: &References) -> Result<Prepared, ReferenceError> {
-        let (here, own) = (self.here(branch)?, reference(branch));
+        let (here, own) = (self.last_local(branch)?, reference(branch));
         // A history that was moved out of the way is as good as one in its place.
-        let found = there.get_key_value(&own).or_else(|| there.get_key_value(&kept(branch)));
-        let Some((name, target)) = found.filter(|(_, target)| !self.goes_on(here, **target)) else {
+        let found = there.get_key_value(&own).or_else(|| there.get_key_value(&kept_ref(branch)));
+        let Some((name, target)) = found.filter(|(_, target)| !self.continues(here, **target)) else {
             return Ok(Prepared::Own);
         };
         self.while_fetched(branch, name, || {
@@ -104,7 +105,7 @@ impl<'a> Pushed<'a> {
             }
             let Some(base) = base else { return Ok(Prepared::Own) };
             self.repository.set_reference(&own, base)?;
-            self.repository.set_reference(&pushed(branch), base)?;
+            self.repository.set_reference(&pushed_ref(branch), base)?;
             let remote = &self.remote.name;
             if let Some(left) = here {
                 let text = "the snapshots at the remote have another history, which is kept";
@@ -123,7 +124,7 @@ impl<'a> Pushed<'a> {
         name: &str,
         work: impl FnOnce() -> Result<T, ReferenceError>,
     ) -> Result<T, ReferenceError> {
-        let fetched = fetched(branch);
+        let fetched = fetched_ref(branch);
         self.remote.fetch(name, &fetched)?;
         let result = work();
         if let Some(target) = self.repository.reference(&fetched)? {
@@ -152,22 +153,22 @@ impl<'a> Pushed<'a> {
     /// Pushes the snapshots of a branch, replacing commits that are not hierad's own. `refused` is git's error from
     /// an ordinary push.
     fn push_over(&self, branch: &BranchName, refused: CommandError) -> Result<(), ReferenceError> {
-        let (own, here) = (reference(branch), self.here(branch)?);
-        let is_known = self.repository.reference(&pushed(branch))?.is_some();
+        let (own, here) = (reference(branch), self.last_local(branch)?);
+        let is_known = self.repository.reference(&pushed_ref(branch))?.is_some();
         let Ok(there) = self.remote.references(&[&own]) else { return Err(refused.into()) };
         let there = there.get(&own).copied();
-        let Some(target) = there.filter(|target| is_known && !self.goes_on(here, *target)) else {
+        let Some(target) = there.filter(|target| is_known && !self.continues(here, *target)) else {
             return Err(refused.into());
         };
-        let looked = self.while_fetched(branch, &own, || {
-            let is_ahead = here.is_some_and(|here| self.goes_on(Some(target), here));
+        let outcome = self.while_fetched(branch, &own, || {
+            let is_ahead = here.is_some_and(|here| self.continues(Some(target), here));
             if is_ahead && is_of_branch(self.repository, target, branch) {
                 return Ok(None);
             }
             Ok(Some(self.set_aside(branch, target)))
         });
         // A failure to fetch does not stop the push.
-        let Some(aside) = looked.unwrap_or_else(|error| Some(Err(error))) else {
+        let Some(aside) = outcome.unwrap_or_else(|error| Some(Err(error))) else {
             tracing::debug!(%branch, remote = self.remote.name, %target, "the snapshots at the remote are ahead");
             return Ok(());
         };
@@ -178,7 +179,7 @@ impl<'a> Pushed<'a> {
     /// Keeps the commits with which somebody else has replaced a branch's snapshots at the remote, and returns the
     /// reference.
     fn set_aside(&self, branch: &BranchName, target: CommitId) -> Result<String, ReferenceError> {
-        let aside = foreign(branch, target);
+        let aside = foreign_ref(branch, target);
         let seen = self.remote.references(&[&aside])?.get(&aside).copied();
         self.remote.replace(&[Moved { name: &aside, seen, to: Some(target) }])?;
         Ok(aside)
@@ -208,7 +209,7 @@ impl<'a> Pushed<'a> {
 
     /// Remembers that the snapshots here were pushed.
     fn remember(&self, branch: &BranchName) -> Result<(), ReferenceError> {
-        let (name, here) = (pushed(branch), self.here(branch)?);
+        let (name, here) = (pushed_ref(branch), self.last_local(branch)?);
         match here.filter(|_| here != self.repository.reference(&name).ok().flatten()) {
             Some(here) => Ok(self.repository.set_reference(&name, here)?),
             None => Ok(()),
@@ -216,22 +217,22 @@ impl<'a> Pushed<'a> {
     }
 
     /// Returns the last snapshots of a branch in this repository.
-    fn here(&self, branch: &BranchName) -> Result<Option<CommitId>, ReferenceError> {
+    fn last_local(&self, branch: &BranchName) -> Result<Option<CommitId>, ReferenceError> {
         Ok(self.repository.reference(&reference(branch))?)
     }
 
     /// Returns true if the snapshots `here` are those at the remote, or come after them.
-    fn goes_on(&self, here: Option<CommitId>, there: CommitId) -> bool {
+    fn continues(&self, here: Option<CommitId>, there: CommitId) -> bool {
         here.is_some_and(|here| self.repository.is_ancestor(there, here).unwrap_or(false))
     }
 
     /// Moves references at the remote out of the way whose names exclude that of a branch: those of deleted branches,
     /// and those that are not hierad's.
-    fn make_room(&self, branch: &BranchName, there: &References) -> Result<(), ReferenceError> {
-        let own_kept = kept(branch);
-        let here = self.here(branch)?;
-        for (name, other, target) in in_the_way(self.repository, branch, there)? {
-            let kept = kept(&other);
+    fn make_room_at_remote(&self, branch: &BranchName, there: &References) -> Result<(), ReferenceError> {
+        let own_kept = kept_ref(branch);
+        let here = self.last_local(branch)?;
+        for (name, other, target) in blocking_references(self.repository, branch, there)? {
+            let kept = kept_ref(&other);
             if self.repository.reference(&kept)?.is_none() {
                 self.remote.fetch(&name, &kept)?;
             }
@@ -241,12 +242,12 @@ impl<'a> Pushed<'a> {
             self.remote.replace(&[kept, Moved { name: &name, seen: Some(target), to: None }])?;
         }
         for (name, target) in
-            there.iter().filter(|(name, _)| exclude(name, &reference(branch)) && branch_of(name).is_none())
+            there.iter().filter(|(name, _)| conflict(name, &reference(branch)) && branch_of(name).is_none())
         {
             let aside = self.while_fetched(branch, name, || self.set_aside(branch, *target));
             self.replace(branch, Moved { name, seen: Some(*target), to: None }, aside)?;
         }
-        if let Some(target) = there.get(&own_kept).filter(|target| self.goes_on(here, **target)) {
+        if let Some(target) = there.get(&own_kept).filter(|target| self.continues(here, **target)) {
             self.remote.replace(&[Moved { name: &own_kept, seen: Some(*target), to: None }])?;
         }
         Ok(())

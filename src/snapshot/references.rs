@@ -57,22 +57,22 @@ pub enum ReferenceError {
 }
 
 /// Returns the reference that keeps the snapshots of a deleted branch while another branch has their place.
-pub fn kept(branch: &BranchName) -> String {
+pub fn kept_ref(branch: &BranchName) -> String {
     format!("{DELETED}{}", flat_name(branch))
 }
 
 /// Returns the reference to the last pushed snapshots of a branch.
-pub(super) fn pushed(branch: &BranchName) -> String {
+pub(super) fn pushed_ref(branch: &BranchName) -> String {
     format!("{PUSHED}{}", flat_name(branch))
 }
 
 /// Returns the reference to what was fetched for a branch.
-pub(super) fn fetched(branch: &BranchName) -> String {
+pub(super) fn fetched_ref(branch: &BranchName) -> String {
     format!("{FETCHED}{}", flat_name(branch))
 }
 
 /// Returns the reference, at a remote, to what somebody else had put in place of a branch's snapshots.
-pub(super) fn foreign(branch: &BranchName, target: CommitId) -> String {
+pub(super) fn foreign_ref(branch: &BranchName, target: CommitId) -> String {
     format!("{FOREIGN}{}/{target}", flat_name(branch))
 }
 
@@ -88,41 +88,41 @@ pub fn branch_of(reference: &str) -> Option<BranchName> {
 }
 
 /// Returns true if git cannot have both references.
-pub(super) fn exclude(one: &str, other: &str) -> bool {
+pub(super) fn conflict(one: &str, other: &str) -> bool {
     let is_below = |name: &str, above: &str| name.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'));
     is_below(one, other) || is_below(other, one)
 }
 
-/// Returns the references in `all` that block the reference of a branch, with their branches. Fails if one of those
+/// Returns those of `references` that block the reference of a branch, with their branches. Fails if one of those
 /// branches still exists.
-pub(super) fn in_the_way(
+pub(super) fn blocking_references(
     repository: &Repository,
     branch: &BranchName,
-    all: &References,
+    references: &References,
 ) -> Result<Vec<(String, BranchName, CommitId)>, ReferenceError> {
     let own = reference(branch);
-    let mut found = Vec::new();
-    for (name, target) in all.iter().filter(|(name, _)| exclude(name, &own)) {
+    let mut blocking = Vec::new();
+    for (name, target) in references.iter().filter(|(name, _)| conflict(name, &own)) {
         let Some(other) = branch_of(name) else { continue };
         if repository.tip(&other)?.is_some() {
             return Err(ReferenceError::Taken { branch: branch.clone(), other });
         }
-        found.push((name.clone(), other, *target));
+        blocking.push((name.clone(), other, *target));
     }
-    Ok(found)
+    Ok(blocking)
 }
 
 /// Makes room for the reference of a branch that has none yet. If the branch existed before and its former reference
 /// had to make way, restores that.
 pub fn make_room(repository: &Repository, branch: &BranchName) -> Result<(), ReferenceError> {
-    for (name, other, target) in in_the_way(repository, branch, &repository.references(SNAPSHOTS)?)? {
-        let kept = kept(&other);
+    for (name, other, target) in blocking_references(repository, branch, &repository.references(SNAPSHOTS)?)? {
+        let kept = kept_ref(&other);
         tracing::info!(%branch, from = name, to = kept, "the snapshots of a deleted branch make way");
         // A crash in between leaves both.
         repository.set_reference(&kept, target)?;
         repository.delete_reference(&name, target)?;
     }
-    let kept = kept(branch);
+    let kept = kept_ref(branch);
     if let Some(target) = repository.reference(&kept)? {
         repository.set_reference(&reference(branch), target)?;
         repository.delete_reference(&kept, target)?;
@@ -131,36 +131,36 @@ pub fn make_room(repository: &Repository, branch: &BranchName) -> Result<(), Ref
 }
 
 /// Deletes references of deleted branches, here and at `remote`: all that had to make way, and those of branches for
-/// which `is_meant` returns true. Returns their number.
+/// which `is_selected` returns true. Returns their number.
 pub fn prune(
     repository: &Repository,
     remote: Option<&Remote>,
-    is_meant: impl Fn(&BranchName) -> bool,
+    is_selected: impl Fn(&BranchName) -> bool,
 ) -> Result<usize, ReferenceError> {
-    let mut gone = repository.references(DELETED)?;
+    let mut deleted = repository.references(DELETED)?;
     for (name, target) in repository.references(SNAPSHOTS)? {
-        if let Some(branch) = branch_of(&name).filter(&is_meant)
+        if let Some(branch) = branch_of(&name).filter(&is_selected)
             && repository.tip(&branch)?.is_none()
         {
-            let pushed = pushed(&branch);
+            let pushed = pushed_ref(&branch);
             if let Some(target) = repository.reference(&pushed)? {
                 repository.delete_reference(&pushed, target)?;
             }
-            gone.insert(name, target);
+            deleted.insert(name, target);
         }
     }
-    if gone.is_empty() {
+    if deleted.is_empty() {
         return Ok(0);
     }
     if let Some(remote) = remote {
-        let there = remote.references(&ALL)?;
-        let deletion = |name| Some(Moved { name, seen: Some(*there.get(name)?), to: None });
-        remote.replace(&gone.keys().filter_map(|name| deletion(name.as_str())).collect::<Vec<_>>())?;
+        let remote_references = remote.references(&ALL)?;
+        let deletion = |name| Some(Moved { name, seen: Some(*remote_references.get(name)?), to: None });
+        remote.replace(&deleted.keys().filter_map(|name| deletion(name.as_str())).collect::<Vec<_>>())?;
     }
-    for (name, target) in &gone {
+    for (name, target) in &deleted {
         repository.delete_reference(name, *target)?;
     }
-    Ok(gone.len())
+    Ok(deleted.len())
 }
 
 #[cfg(test)]
@@ -172,13 +172,13 @@ mod tests {
         for (one, other, expected) in
             [("a", "a/b", true), ("a/b/c", "a", true), ("a", "ab/c", false), ("a", "a", false)]
         {
-            assert_eq!(exclude(one, other), expected, "{one} {other}");
+            assert_eq!(conflict(one, other), expected, "{one} {other}");
         }
     }
 
     #[test]
     fn kept_references_have_no_slash() {
-        let kept = |name: &str| kept(&BranchName::new(name));
+        let kept = |name: &str| kept_ref(&BranchName::new(name));
         assert_eq!(kept("feature/x"), "refs/hierad/deleted/feature%2Fx");
         assert_eq!(kept(&"a/".repeat(500)).len(), DELETED.len() + 40);
     }

@@ -9,18 +9,18 @@ use super::batches::{Batches, Table};
 use crate::workers::{Stage, Workers};
 
 /// The minimum number of batches for each thread, so that a slow thread leaves work to others.
-const BATCHES: usize = 8;
+const MIN_BATCHES_PER_THREAD: usize = 8;
 
 /// Gives each snapshot to `work`, with the position of its node. Returns the number of snapshots for which `work`
 /// returns true. If some fail, the error is that of the first such node, whatever the number of threads.
-pub(super) fn each(
+pub(super) fn for_each_snapshot(
     snapshots: &Snapshots<'_>,
     workers: &Workers,
     work: impl Fn(usize, &[u8]) -> io::Result<bool> + Sync,
 ) -> io::Result<usize> {
     let nodes = snapshots.nodes.len();
     let workers = workers.at_most(nodes);
-    let batches = Mutex::new(snapshots.batches(nodes.div_ceil(BATCHES * workers.threads.get())));
+    let batches = Mutex::new(snapshots.batches(nodes.div_ceil(MIN_BATCHES_PER_THREAD * workers.threads.get())));
     let stage = workers.begin("writing snapshots", Some(nodes));
     let run = Run { snapshots, work, batches, stage, end: AtomicUsize::new(nodes), fault: Mutex::default() };
     let count = AtomicUsize::new(0);
