@@ -285,7 +285,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
     let mut pending = names(inner);
     let mut at = String::with_capacity(path.len());
     at.push_str(root);
-    let mut here = Entry::Folder;
+    let mut reached = Entry::Folder;
     let mut links = links::Links {
         path,
         root,
@@ -295,7 +295,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         limit: linked.saturating_add(LINKED_LIMIT),
     };
     while let Some(name) = links.ahead.pop().map(Cow::Owned).or_else(|| pending.next().map(Cow::Borrowed)) {
-        if here != Entry::Folder {
+        if reached != Entry::Folder {
             return Ok(Target::Absent);
         }
         if matches!(name, Cow::Borrowed(_)) {
@@ -311,7 +311,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
             continue;
         }
         let folder = at.len();
-        enter(&mut at, &name);
+        push_name(&mut at, &name);
         match tree.entry(&at)? {
             None => return Ok(links.absent(at)),
             Some(Entry::Submodule(Some(_))) => return Ok(Target::Outside(Astray::new(at, "is a submodule"))),
@@ -321,10 +321,10 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                     return Ok(end);
                 }
             }
-            Some(entry) => here = entry,
+            Some(entry) => reached = entry,
         }
     }
-    Ok(match here {
+    Ok(match reached {
         Entry::File(id) if !path.ends_with('/') && !path.ends_with("/.") => Target::File(at, id),
         Entry::Folder => Target::Folder(at),
         _ => Target::Absent,
@@ -368,12 +368,12 @@ pub fn is_link(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Result<bo
 pub fn child(folder: &str, name: &str) -> String {
     let mut path = String::with_capacity(folder.len() + 1 + name.len());
     path.push_str(folder);
-    enter(&mut path, name);
+    push_name(&mut path, name);
     path
 }
 
 /// Appends `name` to the path of a folder.
-fn enter(folder: &mut String, name: &str) {
+fn push_name(folder: &mut String, name: &str) {
     if !folder.is_empty() && !folder.ends_with('/') {
         folder.push('/');
     }

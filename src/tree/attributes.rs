@@ -25,23 +25,23 @@ const WITHOUT_LINES: [&str; 4] = [".yaml", ".yml", ".eyaml", ".json"];
 pub struct Attributes {
     macros: Option<Read<Macros>>,
     /// The lines that say what is converted, by folder.
-    known: HashMap<String, Read<Vec<Line>>>,
+    lines_by_folder: HashMap<String, Read<Vec<Line>>>,
     /// The number of these lines.
     count: usize,
 }
 
 /// The content of an attributes file, unless it is more than is read.
-type Read<T> = std::result::Result<T, Beyond>;
+type Read<T> = std::result::Result<T, OverLimit>;
 
 /// An attributes file has more than is read, so it may make git convert anything.
 #[derive(Debug, Clone, Copy)]
-struct Beyond {
+struct OverLimit {
     /// The maximum that is read, with its unit.
     limit: (usize, &'static str),
     id: BlobId,
 }
 
-impl Beyond {
+impl OverLimit {
     /// Returns words to use in place of attributes.
     fn in_words(self) -> String {
         let (limit, unit) = self.limit;
@@ -58,7 +58,7 @@ impl Attributes {
         for folder in folders.into_iter().rev().chain([""]) {
             let inner = path[folder.len()..].trim_start_matches('/').as_bytes();
             self.read_lines_in(tree, folder)?;
-            let (macros, lines) = match (&self.macros, self.known.get(folder)) {
+            let (macros, lines) = match (&self.macros, self.lines_by_folder.get(folder)) {
                 (Some(Ok(macros)), Some(Ok(lines))) => (macros, lines),
                 (Some(Err(beyond)), _) | (_, Some(Err(beyond))) => {
                     return Ok(vec![beyond.in_words()]);
@@ -74,37 +74,38 @@ impl Attributes {
             }
         }
         let is_converting = |name: &str| CONVERTING.contains(&name) || ENDS_OF_LINES.contains(&name);
-        let mut set: BTreeMap<String, String> = decided.into_iter().filter(|(name, _)| is_converting(name)).collect();
-        let is_text = set.remove("text").is_none_or(|value| value != UNSET);
-        set.retain(|_, value| ![UNSET, ""].contains(&&**value));
-        if set.is_empty() {
+        let mut attributes: BTreeMap<String, String> =
+            decided.into_iter().filter(|(name, _)| is_converting(name)).collect();
+        let is_text = attributes.remove("text").is_none_or(|value| value != UNSET);
+        attributes.retain(|_, value| ![UNSET, ""].contains(&&**value));
+        if attributes.is_empty() {
             return Ok(Vec::new());
         }
-        if let Some(value) = set.get("ident") {
+        if let Some(value) = attributes.get("ident") {
             // No other value means anything.
             let is_set = value == SET && tree.read(id)?.windows(3).any(|three| three == b"$Id");
-            set.retain(|name, _| name != "ident" || is_set);
+            attributes.retain(|name, _| name != "ident" || is_set);
         }
         let is_plain = WITHOUT_LINES.iter().any(|end| path.ends_with(end));
-        set.retain(|name, value| name != "eol" || value == "crlf" && is_text && !is_plain);
-        Ok(set.into_iter().map(|(name, value)| format!("{name}={}", value.trim_start())).collect())
+        attributes.retain(|name, value| name != "eol" || value == "crlf" && is_text && !is_plain);
+        Ok(attributes.into_iter().map(|(name, value)| format!("{name}={}", value.trim_start())).collect())
     }
 
     fn read_lines_in(&mut self, tree: &dyn FileTree, folder: &str) -> Result<(), TreeError> {
         if self.macros.is_none() {
-            self.macros = Some(lines(tree, ATTRIBUTES)?.map(|lines| Macros::of(&lines)));
+            self.macros = Some(read_lines(tree, ATTRIBUTES)?.map(|lines| Macros::of(&lines)));
         }
-        if let Some(Ok(macros)) = self.macros.as_ref().filter(|_| !self.known.contains_key(folder)) {
-            if self.count > MOST {
-                self.known.clear();
+        if let Some(Ok(macros)) = self.macros.as_ref().filter(|_| !self.lines_by_folder.contains_key(folder)) {
+            if self.count > MAX_KEPT_LINES {
+                self.lines_by_folder.clear();
                 self.count = 0;
             }
-            let found = lines(tree, &child(folder, ATTRIBUTES))?.map(|lines| {
+            let found = read_lines(tree, &child(folder, ATTRIBUTES))?.map(|lines| {
                 let concerning = lines.iter().filter(|words| macros.concerns(words));
                 concerning.filter_map(|words| Line::of(words, macros)).collect::<Vec<_>>()
             });
             self.count += found.as_ref().map_or(0, Vec::len);
-            self.known.insert(folder.to_owned(), found);
+            self.lines_by_folder.insert(folder.to_owned(), found);
         }
         Ok(())
     }
@@ -112,13 +113,13 @@ impl Attributes {
 
 /// Returns the lines of an attributes file that decide whether files are converted, each as its words.
 pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError> {
-    let told = |beyond: Beyond| vec![vec![beyond.in_words(), beyond.id.to_string()]];
-    let macros = match lines(tree, ATTRIBUTES)? {
+    let words_and_id = |beyond: OverLimit| vec![vec![beyond.in_words(), beyond.id.to_string()]];
+    let macros = match read_lines(tree, ATTRIBUTES)? {
         Ok(lines) => Macros::of(&lines),
-        Err(beyond) => return Ok(told(beyond)),
+        Err(beyond) => return Ok(words_and_id(beyond)),
     };
-    let found = lines(tree, path)?.map(|lines| lines.into_iter().filter(|words| macros.converts(words)).collect());
-    Ok(found.unwrap_or_else(told))
+    let found = read_lines(tree, path)?.map(|lines| lines.into_iter().filter(|words| macros.converts(words)).collect());
+    Ok(found.unwrap_or_else(words_and_id))
 }
 
 /// The value of an attribute that a line unsets; no word is equal to it. An attribute made unspecified has an empty
@@ -135,13 +136,13 @@ const ENDS_OF_LINES: [&str; 2] = ["eol", "text"];
 const BINARY: &str = "binary";
 
 /// The maximum number of lines of a file.
-const MOST_OF_FILE: usize = 1_000;
+const MAX_LINES_OF_FILE: usize = 1_000;
 
 /// The maximum number of lines that are kept: each takes the memory of a pattern.
-const MOST: usize = 2_000;
+const MAX_KEPT_LINES: usize = 2_000;
 
 /// The length from which git ignores a line.
-const TOO_LONG: usize = 2048;
+const IGNORED_LENGTH: usize = 2048;
 
 /// A line of attributes, with only those that may convert files, including macros.
 #[derive(Debug)]
@@ -155,7 +156,8 @@ impl Line {
     /// Returns a line that [concerns](Macros::concerns) conversions, if it may match something.
     fn of(words: &[String], macros: &Macros) -> Option<Line> {
         let (pattern, attributes) = words.split_first()?;
-        let settings = attributes.iter().map(|word| setting(word)).filter(|(name, _)| macros.counts(name)).collect();
+        let settings =
+            attributes.iter().map(|word| setting(word)).filter(|(name, _)| macros.may_convert(name)).collect();
         Some(Line { pattern: git_pattern(pattern)?, settings })
     }
 }
@@ -167,8 +169,8 @@ fn macro_name(first: &str) -> Option<&str> {
 
 /// Returns the attribute that a word sets, with its value.
 fn setting(word: &str) -> (String, String) {
-    let named = word.strip_prefix(['-', '!']).unwrap_or(word);
-    let (name, value) = named.split_once('=').unwrap_or((named, SET));
+    let unsigned = word.strip_prefix(['-', '!']).unwrap_or(word);
+    let (name, value) = unsigned.split_once('=').unwrap_or((unsigned, SET));
     let value = match word.as_bytes().first() {
         Some(b'-') => UNSET,
         Some(b'!') => "",
@@ -184,22 +186,22 @@ struct Macros(BTreeMap<String, Vec<(String, String)>>);
 impl Macros {
     /// Returns the macros that the file at the root defines.
     fn of(of_root: &[Vec<String>]) -> Macros {
-        let own = (BINARY.to_owned(), vec![setting("-text")]);
+        let builtin = (BINARY.to_owned(), vec![setting("-text")]);
         let define = |words: &Vec<String>| {
             let name = macro_name(words.first()?)?.to_owned();
             Some((name, words[1..].iter().map(|word| setting(word)).collect()))
         };
-        Macros([own].into_iter().chain(of_root.iter().filter_map(define)).collect())
+        Macros([builtin].into_iter().chain(of_root.iter().filter_map(define)).collect())
     }
 
     /// Returns true for a line with a pattern and an attribute that may convert files. Patterns that begin with `!`
     /// are forbidden.
     fn concerns(&self, words: &[String]) -> bool {
         let is_pattern = |first: &String| !first.starts_with('!') && macro_name(first).is_none();
-        words.first().is_some_and(is_pattern) && words.iter().skip(1).any(|word| self.counts(&setting(word).0))
+        words.first().is_some_and(is_pattern) && words.iter().skip(1).any(|word| self.may_convert(&setting(word).0))
     }
 
-    fn counts(&self, name: &str) -> bool {
+    fn may_convert(&self, name: &str) -> bool {
         CONVERTING.contains(&name) || ENDS_OF_LINES.contains(&name) || self.0.contains_key(name)
     }
 
@@ -222,7 +224,7 @@ impl Macros {
     fn decide(&self, settings: &[(String, String)], decided: &mut BTreeMap<String, String>) {
         let mut pending: Vec<&(String, String)> = settings.iter().collect();
         while let Some((name, value)) = pending.pop() {
-            if self.counts(name) && !decided.contains_key(name) {
+            if self.may_convert(name) && !decided.contains_key(name) {
                 decided.insert(name.clone(), value.clone());
                 pending.extend(self.0.get(name).filter(|_| value == SET).into_iter().flatten());
             }
@@ -231,17 +233,21 @@ impl Macros {
 }
 
 /// Returns the lines of an attributes file, each as its words, without comments.
-fn lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, TreeError> {
+fn read_lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, TreeError> {
     let Some(Entry::File(id)) = tree.entry(path)? else { return Ok(Ok(Vec::new())) };
     let content = match read_config(tree, path, id) {
-        Err(error) if error.is_too_large => return Ok(Err(Beyond { limit: (CONFIG_LIMIT, "bytes"), id })),
+        Err(error) if error.is_too_large => return Ok(Err(OverLimit { limit: (CONFIG_LIMIT, "bytes"), id })),
         content => content?,
     };
     let text = String::from_utf8_lossy(&content);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let lines = text.split('\n').filter(|line| line.len() < TOO_LONG).map(words).filter(|words| is_valid(words));
-    let lines: Vec<_> = lines.take(MOST_OF_FILE + 1).collect();
-    Ok(if lines.len() > MOST_OF_FILE { Err(Beyond { limit: (MOST_OF_FILE, "lines"), id }) } else { Ok(lines) })
+    let lines = text.split('\n').filter(|line| line.len() < IGNORED_LENGTH).map(words).filter(|words| is_valid(words));
+    let lines: Vec<_> = lines.take(MAX_LINES_OF_FILE + 1).collect();
+    Ok(if lines.len() > MAX_LINES_OF_FILE {
+        Err(OverLimit { limit: (MAX_LINES_OF_FILE, "lines"), id })
+    } else {
+        Ok(lines)
+    })
 }
 
 /// The characters between words.
@@ -388,12 +394,12 @@ mod tests {
     #[test]
     fn more_lines_than_are_read_may_convert_anything() {
         let few = |count: usize| format!("# x\n{}", "a filter=x\n".repeat(count));
-        assert_eq!(converting(&few(MOST_OF_FILE), "data/x.yaml"), [""; 0]);
+        assert_eq!(converting(&few(MAX_LINES_OF_FILE), "data/x.yaml"), [""; 0]);
         for lines in [
-            few(MOST_OF_FILE + 1),
+            few(MAX_LINES_OF_FILE + 1),
             few(300_000),
-            "[attr]m filter=f\n".repeat(MOST_OF_FILE + 1),
-            "* -filter\n".repeat(MOST_OF_FILE + 1),
+            "[attr]m filter=f\n".repeat(MAX_LINES_OF_FILE + 1),
+            "* -filter\n".repeat(MAX_LINES_OF_FILE + 1),
             (0..300_000).fold(String::new(), |text, n| text + &format!("[attr]m{n} m{}\n", n + 1)),
         ] {
             assert_eq!(
@@ -403,7 +409,7 @@ mod tests {
                 lines.len()
             );
         }
-        let lines = "a filter=x\n".repeat(MOST_OF_FILE - 1);
+        let lines = "a filter=x\n".repeat(MAX_LINES_OF_FILE - 1);
         let folder = |n: usize| format!("-- {}.gitattributes\n{lines}*.yaml filter={n}\n", "d/".repeat(n));
         let tree = MemoryTree::from_fixture(&(0..4).map(folder).collect::<String>());
         let mut attributes = Attributes::default();
@@ -411,7 +417,7 @@ mod tests {
             let path = format!("{}x.yaml", "d/".repeat(depth));
             let found = attributes.converting(&tree, &path, BlobId::of(b"")).unwrap();
             assert_eq!(found, [format!("filter={depth}")], "{depth}");
-            assert!(attributes.count <= MOST + MOST_OF_FILE);
+            assert!(attributes.count <= MAX_KEPT_LINES + MAX_LINES_OF_FILE);
         }
     }
 

@@ -4,7 +4,7 @@
 use super::TreeError;
 
 /// The maximum count of one walk through a tree. A repository of two million files stays below it.
-const LIMIT: usize = 8_000_000;
+const MAX_COUNT: usize = 8_000_000;
 
 /// The maximum depth of nested folders, which is deeper than any known repository.
 pub const MAX_FOLDERS: usize = 256;
@@ -27,7 +27,7 @@ impl Extent {
             return Err(TreeError::too_large(path, format!("folders nest more than {MAX_FOLDERS} deep")));
         }
         self.0 += 1 + path.len() / BYTES_A_COUNT + folders / FOLDERS_A_COUNT;
-        if self.0 > LIMIT {
+        if self.0 > MAX_COUNT {
             let text = "the tree has more entries than hierad reads (about two million)".to_owned();
             return Err(TreeError::too_large(path, text));
         }

@@ -10,16 +10,16 @@ use regex::bytes::Regex;
 pub fn git_pattern(pattern: &str) -> Option<Regex> {
     let is_anchored = pattern.trim_end_matches('/').contains('/');
     let mut text = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
-    let all = pattern.strip_prefix('/').unwrap_or(pattern).as_bytes();
+    let bytes = pattern.strip_prefix('/').unwrap_or(pattern).as_bytes();
     let mut at = 0;
-    while let Some(first) = all.get(at) {
-        let rest = &all[at..];
+    while let Some(first) = bytes.get(at) {
+        let rest = &bytes[at..];
         let length = match first {
             b'*' => {
                 let stars = rest.iter().take_while(|byte| **byte == b'*').count();
                 // Git compares the text before the first special character separately.
-                let begins = |byte: &u8| *byte == b'/' || !all[..at].iter().any(|byte| b"*?[\\".contains(byte));
-                let is_alone = stars > 1 && all[..at].last().is_none_or(begins);
+                let begins = |byte: &u8| *byte == b'/' || !bytes[..at].iter().any(|byte| b"*?[\\".contains(byte));
+                let is_alone = stars > 1 && bytes[..at].last().is_none_or(begins);
                 let (piece, more) = match &rest[stars..] {
                     [b'/', ..] if is_alone => ("(?:.*/)?", 1),
                     [] | [b'\\', b'/', ..] if is_alone => (".*", 0),
@@ -32,13 +32,13 @@ pub fn git_pattern(pattern: &str) -> Option<Regex> {
                 text.push_str("[^/]");
                 1
             }
-            b'[' => class(rest, &mut text)?,
+            b'[' => push_class(rest, &mut text)?,
             b'\\' => {
-                push(&mut text, *rest.get(1)?);
+                push_byte(&mut text, *rest.get(1)?);
                 2
             }
             byte => {
-                push(&mut text, *byte);
+                push_byte(&mut text, *byte);
                 1
             }
         };
@@ -49,7 +49,7 @@ pub fn git_pattern(pattern: &str) -> Option<Regex> {
 
 /// Adds the class of bytes that a pattern begins with, which never matches a slash, and returns the length of its
 /// text. A class without an end, or with an unknown name, matches nothing.
-fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
+fn push_class(pattern: &[u8], text: &mut String) -> Option<usize> {
     const NAMES: [&[u8]; 12] = [
         b"alnum", b"alpha", b"blank", b"cntrl", b"digit", b"graph", b"lower", b"print", b"punct", b"space", b"upper",
         b"xdigit",
@@ -57,7 +57,7 @@ fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
     let is_negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let begin = 1 + usize::from(is_negated);
     text.push_str(if is_negated { "[^/" } else { "[" });
-    let (mut at, mut before) = (begin, None);
+    let (mut at, mut range_start) = (begin, None);
     loop {
         let rest = &pattern[at..];
         let escaped = |at: usize| match rest.get(at)? {
@@ -68,7 +68,7 @@ fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
             let end = inner.iter().position(|byte| *byte == b']')?;
             inner[..end].strip_suffix(b":")
         });
-        let length = match (rest.first()?, before.take(), rest.get(1)) {
+        let length = match (rest.first()?, range_start.take(), rest.get(1)) {
             (b']', ..) if at > begin => {
                 text.push_str(if is_negated { "]" } else { "&&[^/]]" });
                 return Some(at + 1);
@@ -76,9 +76,9 @@ fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
             (b'-', Some(from), Some(next)) if *next != b']' => {
                 let (to, length) = escaped(1)?;
                 if from <= to {
-                    push(text, from);
+                    push_byte(text, from);
                     text.push('-');
-                    push(text, to);
+                    push_byte(text, to);
                 }
                 1 + length
             }
@@ -89,8 +89,8 @@ fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
             }
             _ => {
                 let (byte, length) = escaped(0)?;
-                push(text, byte);
-                before = Some(byte);
+                push_byte(text, byte);
+                range_start = Some(byte);
                 length
             }
         };
@@ -99,6 +99,6 @@ fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
 }
 
 /// Adds a byte that stands for itself.
-fn push(text: &mut String, byte: u8) {
+fn push_byte(text: &mut String, byte: u8) {
     _ = write!(text, r"\x{byte:02x}");
 }

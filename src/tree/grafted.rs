@@ -41,14 +41,14 @@ pub struct GraftedTree {
     /// The first names of the grafts' paths, for a quick check: most paths of data begin with none of them.
     tops: BTreeSet<String>,
     /// The graft in which each file was seen, since only that one has its content.
-    seen: RwLock<HashMap<BlobId, Arc<dyn FileTree>, RandomState>>,
+    graft_of_file: RwLock<HashMap<BlobId, Arc<dyn FileTree>, RandomState>>,
 }
 
 impl GraftedTree {
     /// Puts `grafts` into `base`, each at its path, in place of what is there. Their trees have relative paths.
     pub fn new(base: Arc<dyn FileTree>, grafts: BTreeMap<String, Graft>) -> GraftedTree {
         let tops = grafts.keys().map(|path| top(path).to_owned()).collect();
-        GraftedTree { base, grafts, tops, seen: RwLock::default() }
+        GraftedTree { base, grafts, tops, graft_of_file: RwLock::default() }
     }
 
     /// Returns the graft that contains `path`, with the rest of the path.
@@ -67,9 +67,9 @@ impl GraftedTree {
         all.map_while(move |(path, graft)| Some((path.strip_prefix(&prefix)?, graft)))
     }
 
-    fn see(&self, id: BlobId, tree: &Arc<dyn FileTree>) {
-        if !self.seen.read().unwrap_or_else(PoisonError::into_inner).contains_key(&id) {
-            self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(tree));
+    fn remember_graft(&self, id: BlobId, tree: &Arc<dyn FileTree>) {
+        if !self.graft_of_file.read().unwrap_or_else(PoisonError::into_inner).contains_key(&id) {
+            self.graft_of_file.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(tree));
         }
     }
 }
@@ -91,7 +91,7 @@ impl FileTree for GraftedTree {
             };
             let entry = tree.entry(rest)?;
             if let Some(Entry::File(id)) = entry {
-                self.see(id, tree);
+                self.remember_graft(id, tree);
             }
             return Ok(entry);
         }
@@ -106,7 +106,7 @@ impl FileTree for GraftedTree {
             let list = tree.list(rest)?;
             for (_, entry) in &list {
                 if let Entry::File(id) = entry {
-                    self.see(*id, tree);
+                    self.remember_graft(*id, tree);
                 }
             }
             return Ok(list);
@@ -127,13 +127,13 @@ impl FileTree for GraftedTree {
         if let Some((graft, rest)) = self.graft(path) {
             return graft.tree()?.folder_id(rest);
         }
-        let own = self.base.folder_id(path)?;
+        let base_id = self.base.folder_id(path)?;
         let mut below = self.below(path).peekable();
         if below.peek().is_none() {
-            return Some(own);
+            return Some(base_id);
         }
         let mut sha = Sha1::new();
-        sha.update(own);
+        sha.update(base_id);
         for (path, graft) in below {
             sha.update((path.len() as u64).to_be_bytes());
             sha.update(path);
@@ -152,7 +152,7 @@ impl FileTree for GraftedTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone);
+        let seen = self.graft_of_file.read().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone);
         if let Some(tree) = seen {
             return tree.read(id);
         }
@@ -162,7 +162,7 @@ impl FileTree for GraftedTree {
     }
 
     fn is_on_disk(&self, id: BlobId) -> bool {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone);
+        let seen = self.graft_of_file.read().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone);
         seen.unwrap_or_else(|| Arc::clone(&self.base)).is_on_disk(id)
     }
 }

@@ -12,7 +12,7 @@ use super::{BlobId, FileTree, TreeError};
 pub const IDENT: &str = "ident=set";
 
 /// The maximum number of ids that are inserted into a file.
-const MOST_IDS: usize = 1000;
+const MAX_IDS: usize = 1000;
 
 /// A place for an id, perhaps with one that git has inserted before. Other systems insert several words, which stay.
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id(?::[^$\n]?[^$\n ]* ?)?\$").ok());
@@ -29,7 +29,7 @@ pub fn with_ident(tree: &dyn FileTree, id: BlobId) -> Result<Option<Vec<u8>>, Tr
     if is_on_disk {
         content = filled.replace_all(&content, NoExpand(b"$Id$")).into_owned();
     }
-    if place.find_iter(&content).take(MOST_IDS + 1).count() > MOST_IDS || is_on_disk && content.contains(&b'\r') {
+    if place.find_iter(&content).take(MAX_IDS + 1).count() > MAX_IDS || is_on_disk && content.contains(&b'\r') {
         return Ok(None);
     }
     let filled = format!("$Id: {} $", if is_on_disk { BlobId::of(&content) } else { id });

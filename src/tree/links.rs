@@ -1,6 +1,6 @@
 //! Links on the way of a path in a tree.
 
-use super::{Astray, LINKED_LIMIT, Target, enter, inside, names};
+use super::{Astray, LINKED_LIMIT, Target, inside, names, push_name};
 
 /// The maximum number of links that one path may go through, as in Linux.
 const LINK_LIMIT: usize = 40;
@@ -55,7 +55,7 @@ impl Links<'_> {
     pub(super) fn absent(self, mut at: String) -> Target {
         let Some(from) = self.from else { return Target::Absent };
         // The rest of a link's target belongs to the path that it leads to.
-        self.ahead.iter().rev().for_each(|name| enter(&mut at, name));
+        self.ahead.iter().rev().for_each(|name| push_name(&mut at, name));
         Target::Dangling(Astray::new(from, format!("is a symbolic link to {at}, which is not in the repository")))
     }
 }

@@ -8,7 +8,7 @@ use super::{BlobId, ContentId, ContentIds, Entry, FileTree, TreeError};
 /// A tree that records the paths that are accessed in another tree.
 pub struct RecordingTree<'a> {
     tree: &'a dyn FileTree,
-    looked: Mutex<AccessedPaths>,
+    accessed: Mutex<AccessedPaths>,
 }
 
 /// The paths that were accessed in a tree.
@@ -26,12 +26,13 @@ impl AccessedPaths {
     /// Removes the paths that are in all of `all`, and returns them.
     pub fn common<'l>(all: impl Iterator<Item = &'l mut AccessedPaths>) -> AccessedPaths {
         let mut all: Vec<&mut AccessedPaths> = all.collect();
-        let is_in_all =
-            |path: &String, of: fn(&AccessedPaths) -> &BTreeSet<String>| all.iter().all(|one| of(one).contains(path));
+        let is_in_all = |path: &String, field: fn(&AccessedPaths) -> &BTreeSet<String>| {
+            all.iter().all(|one| field(one).contains(path))
+        };
         let mut common = all.first().map(|first| (**first).clone()).unwrap_or_default();
-        common.entries.retain(|path| is_in_all(path, |looked| &looked.entries));
-        common.folders.retain(|path| is_in_all(path, |looked| &looked.folders));
-        common.below.retain(|path| is_in_all(path, |looked| &looked.below));
+        common.entries.retain(|path| is_in_all(path, |accessed| &accessed.entries));
+        common.folders.retain(|path| is_in_all(path, |accessed| &accessed.folders));
+        common.below.retain(|path| is_in_all(path, |accessed| &accessed.below));
         for one in &mut all {
             one.entries.retain(|path| !common.entries.contains(path));
             one.folders.retain(|path| !common.folders.contains(path));
@@ -44,12 +45,12 @@ impl AccessedPaths {
 impl<'a> RecordingTree<'a> {
     /// Records the accesses to `tree`.
     pub fn new(tree: &'a dyn FileTree) -> RecordingTree<'a> {
-        RecordingTree { tree, looked: Mutex::default() }
+        RecordingTree { tree, accessed: Mutex::default() }
     }
 
     /// Returns the paths that were accessed since the last call.
     pub fn take(&self) -> AccessedPaths {
-        std::mem::take(&mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.accessed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -59,32 +60,32 @@ impl FileTree for RecordingTree<'_> {
     }
 
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).entries.insert(path.to_owned());
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner).entries.insert(path.to_owned());
         self.tree.entry(path)
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).folders.insert(path.to_owned());
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner).folders.insert(path.to_owned());
         self.tree.list(path)
     }
 
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
         self.tree.folder_id(path)
     }
 
     fn content_id(&self, path: &str, known: &ContentIds) -> Result<ContentId, TreeError> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
         self.tree.content_id(path, known)
     }
 
     fn content_id_beginning(&self, path: &str, name: &str, known: &ContentIds) -> Result<Option<ContentId>, TreeError> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
         self.tree.content_id_beginning(path, name, known)
     }
 
     fn commit_at(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner).entries.insert(path.to_owned());
+        self.accessed.lock().unwrap_or_else(PoisonError::into_inner).entries.insert(path.to_owned());
         self.tree.commit_at(path)
     }
 

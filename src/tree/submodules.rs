@@ -44,7 +44,7 @@ impl<'t> WithSubmodules<'t> {
     }
 
     /// Notes a submodule, and shows it as a folder.
-    fn shown(&self, path: &str, entry: Entry) -> Entry {
+    fn show(&self, path: &str, entry: Entry) -> Entry {
         let Entry::Submodule(Some(commit)) = entry else { return entry };
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let commit = BlobId(commit);
@@ -66,7 +66,7 @@ impl FileTree for WithSubmodules<'_> {
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
         let inner = || self.inside(path, |files, inner| files.entry(inner)).unwrap_or(Ok(None));
         let entry = self.tree.entry(path)?.map_or_else(inner, |entry| Ok(Some(entry)))?;
-        Ok(entry.map(|entry| self.shown(path, entry)))
+        Ok(entry.map(|entry| self.show(path, entry)))
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
