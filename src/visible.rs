@@ -57,7 +57,7 @@ pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
 }
 
 /// Returns the length of the colour sequence at the start of the text after an escape character, or 0.
-fn colour(text: &str) -> usize {
+fn colour_length(text: &str) -> usize {
     let Some(sequence) = text.strip_prefix('[') else { return 0 };
     let end = sequence.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
     end.filter(|end| sequence.as_bytes()[*end] == b'm').map_or(0, |end| end + 2)
@@ -68,12 +68,12 @@ fn colour(text: &str) -> usize {
 /// line, too. In JSON the value stays the same.
 pub fn without_commands(lines: &str) -> Cow<'_, str> {
     const MARKS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
-    let begins = |line: &str| line.trim_start().strip_prefix("::").is_some_and(|rest| rest.contains("::"));
-    if !lines.contains("##") && !lines.split(['\n', '\r']).any(begins) {
+    let begins_command = |line: &str| line.trim_start().strip_prefix("::").is_some_and(|rest| rest.contains("::"));
+    if !lines.contains("##") && !lines.split(['\n', '\r']).any(begins_command) {
         return Cow::Borrowed(lines);
     }
     let parted = |line: &str| {
-        let line = if begins(line) { line.replacen("::", "\\u003a:", 1) } else { line.to_owned() };
+        let line = if begins_command(line) { line.replacen("::", "\\u003a:", 1) } else { line.to_owned() };
         MARKS.iter().fold(line, |line, mark| line.replace(mark, &format!("#\\u0023{}", &mark[2..])))
     };
     Cow::Owned(lines.split_inclusive(['\n', '\r']).map(parted).collect())
@@ -135,13 +135,13 @@ impl Characters {
     }
 }
 
-/// Escapes the active characters that `is_meant` accepts.
-fn escaped(text: &str, is_meant: impl Fn(char) -> bool, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
+/// Escapes the active characters that `is_selected` accepts.
+fn escaped(text: &str, is_selected: impl Fn(char) -> bool, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
     // Nearly all texts are plain. This check has no branches, so it is fast.
     let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & (0x20..0x7f).contains(&byte));
     let is_escaped = |before: &mut char, c: char| {
         let before = std::mem::replace(before, c);
-        Some((c, is_active(before, c) && is_meant(c)))
+        Some((c, is_active(before, c) && is_selected(c)))
     };
     let characters = || text.chars().scan(' ', is_escaped);
     if is_plain || !characters().any(|(_, is_escaped)| is_escaped) {

@@ -155,8 +155,8 @@ fn loop_digits(mut b: BigUint, s: &BigUint, mut m: BigUint, (guess, small): (i32
         }
         digits.push(digit);
         // A text with an exponent has at least two digits.
-        let goes_on = digits.len() == 1 && exponent == guess && !(-3..8).contains(&exponent);
-        if goes_on || !low && !high {
+        let needs_second_digit = digits.len() == 1 && exponent == guess && !(-3..8).contains(&exponent);
+        if needs_second_digit || !low && !high {
             continue;
         }
         let doubled = b * 2u8;

@@ -13,7 +13,7 @@ use super::Value;
 
 /// The maximum number of keys that are searched one by one, which is faster than an index. Nearly all hashes have no
 /// more.
-const FEW: usize = 8;
+const MAX_UNINDEXED: usize = 8;
 
 /// An insertion-ordered map with keys of any kind. Equality takes the order of the entries into account.
 #[derive(Clone, Default)]
@@ -163,7 +163,7 @@ impl Hash {
             return (at, Some(std::mem::replace(&mut self.entries[at].1, value)));
         }
         self.entries.push((key, value));
-        if self.index.is_none() && self.entries.len() > FEW {
+        if self.index.is_none() && self.entries.len() > MAX_UNINDEXED {
             self.index = Some(Index::of(&self.entries).into());
         }
         (at, None)
@@ -188,10 +188,10 @@ impl Hash {
             values.zip(others.values()).for_each(|(value, other)| value.clone_from(other));
             return Some(hash);
         }
-        let (before, behind) = (&self.entries[..places.start], &self.entries[places.end..]);
-        let count = before.len() + others.len() + behind.len();
+        let (before, after) = (&self.entries[..places.start], &self.entries[places.end..]);
+        let count = before.len() + others.len() + after.len();
         let mut entries = Vec::with_capacity(count);
-        entries.extend(before.iter().chain(&others.entries).chain(behind).cloned());
+        entries.extend(before.iter().chain(&others.entries).chain(after).cloned());
         Some(Hash::from(entries)).filter(|hash| hash.len() == count)
     }
 
@@ -264,7 +264,7 @@ impl<K: Into<Value>> FromIterator<(K, Value)> for Hash {
 impl From<Vec<(Value, Value)>> for Hash {
     fn from(entries: Vec<(Value, Value)>) -> Hash {
         let is_new = |at: usize| entries[..at].iter().all(|(key, _)| *key != entries[at].0);
-        if entries.len() <= FEW && (1..entries.len()).all(is_new) {
+        if entries.len() <= MAX_UNINDEXED && (1..entries.len()).all(is_new) {
             return Hash { entries, ..Hash::default() };
         }
         let mut hash = Hash { entries: Vec::with_capacity(entries.len()), ..Hash::default() };

@@ -23,12 +23,12 @@ impl Default for Selection {
 }
 
 /// The maximum depth of a selection. Values at this depth are wanted whole.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 impl Selection {
     /// Adds everything at `path` to the selection.
     pub fn add(&mut self, path: &[&str]) {
-        let path = &path[..path.len().min(DEEPEST)];
+        let path = &path[..path.len().min(MAX_DEPTH)];
         match (path.split_first(), &mut *self) {
             (None, _) => *self = Selection::Whole,
             (Some(_), Selection::Whole) => {}
@@ -86,16 +86,16 @@ pub struct Picked {
 }
 
 /// The maximum number of entries to reserve memory for at the start.
-const ROOM: usize = 8;
+const MAX_INITIAL_CAPACITY: usize = 8;
 
 impl Picked {
     /// Starts with no entries; `wanted` says how many to expect.
     pub fn new(wanted: &Selection) -> Picked {
-        let room = match wanted {
+        let capacity = match wanted {
             Selection::Whole => 0,
-            Selection::Entries(entries) => ROOM.min(entries.len() + 1),
+            Selection::Entries(entries) => MAX_INITIAL_CAPACITY.min(entries.len() + 1),
         };
-        Picked { entries: Vec::with_capacity(room), is_left_out: false }
+        Picked { entries: Vec::with_capacity(capacity), is_left_out: false }
     }
 
     /// Sets an entry.
@@ -122,11 +122,11 @@ mod tests {
 
     #[test]
     fn paths_of_any_length_nest_no_deeper_than_profiles() {
-        for length in [DEEPEST + 1, 1_000, 1_000_000] {
+        for length in [MAX_DEPTH + 1, 1_000, 1_000_000] {
             let mut selection = Selection::default();
             selection.add(&vec!["a"; length]);
             let mut short = Selection::default();
-            short.add(&["a"; DEEPEST]);
+            short.add(&["a"; MAX_DEPTH]);
             assert_eq!(selection, short, "{length}");
         }
     }

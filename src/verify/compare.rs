@@ -111,7 +111,7 @@ pub(super) fn verdict(puppet: &Answer, hierad: &Answer) -> Verdict {
     let same = match (puppet, hierad) {
         (_, Answer::Unknown | Answer::Function) => return Verdict::Unknown,
         (Answer::NotAsked, _) => return Verdict::NotAsked,
-        (Answer::Found(theirs), Answer::Found(ours)) => theirs == ours || written(theirs) == written(ours),
+        (Answer::Found(theirs), Answer::Found(ours)) => theirs == ours || through_json(theirs) == through_json(ours),
         (Answer::Failed(_), Answer::Failed(_)) | (Answer::NotFound, Answer::NotFound) => true,
         _ => false,
     };
@@ -119,6 +119,6 @@ pub(super) fn verdict(puppet: &Answer, hierad: &Answer) -> Verdict {
 }
 
 /// Returns the value as JSON can hold it, since Puppet's answers come as JSON.
-fn written(value: &Value) -> Value {
+fn through_json(value: &Value) -> Value {
     json::parse(json::compact(&Disclosure::shown().value(value)).as_bytes()).value
 }

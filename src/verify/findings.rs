@@ -20,7 +20,7 @@ pub struct Findings {
     /// The seed of the sample, or `None` if all was compared.
     pub seed: Option<u64>,
     /// All answers at the revision.
-    pub all: usize,
+    pub total_answers: usize,
     /// Answers chosen for the comparison.
     pub asked: usize,
     /// Node profiles that cannot be read, or do not count.
@@ -102,7 +102,7 @@ impl Findings {
     /// Returns the reason why nothing was compared.
     pub fn why_nothing(&self) -> &'static str {
         match self {
-            Findings { all: 0, .. } => "no data file gives a value to any key",
+            Findings { total_answers: 0, .. } => "no data file gives a value to any key",
             Findings { asked: 0, .. } => "the sample is empty",
             _ if self.missing() > 0 => "no profile could be read again",
             _ => "hierad knows none of the answers by itself",

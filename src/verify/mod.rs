@@ -35,10 +35,10 @@ pub use findings::{Disagreement, Explained, Findings};
 pub use puppet::Reference;
 
 /// The number of nodes that Puppet is asked about at a time.
-const BATCH: usize = 20;
+const MAX_BATCH: usize = 20;
 
 /// The maximum number of disagreements that are explained.
-const EXPLAINED: usize = 20;
+const MAX_EXPLAINED: usize = 20;
 
 /// The code that the reference may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,10 +72,10 @@ impl Verifier<'_> {
     /// Makes hierad answer like the Puppet and the Ruby that are asked. Returns warnings if the settings name others.
     pub fn adopt(&self, settings: &mut Settings) -> Vec<String> {
         let Process { version, ruby, .. } = &self.process;
-        let wanted = (settings.puppet, settings.ruby);
+        let configured = (settings.puppet, settings.ruby);
         settings.puppet = Puppet::of_version(version);
         settings.ruby = ruby.as_deref().and_then(Ruby::of_version).or(settings.ruby);
-        let warnings = [warning_of_version(version, wanted.0), warning_of_ruby(ruby.as_deref(), wanted.1)];
+        let warnings = [warning_of_version(version, configured.0), warning_of_ruby(ruby.as_deref(), configured.1)];
         warnings.into_iter().flatten().collect()
     }
 
@@ -116,7 +116,7 @@ impl Verifier<'_> {
         };
         let mut findings = Findings {
             seed: sample.map(|(_, seed)| seed),
-            all: pipeline.fleet.len() * revision.keys.len(),
+            total_answers: pipeline.fleet.len() * revision.keys.len(),
             left_out: pipeline.fleet.left_out().len(),
             ..Findings::default()
         };
@@ -205,14 +205,14 @@ impl Verification<'_> {
         let mut different = Vec::new();
         let progress = self.workers.begin("comparing nodes", Some(nodes.len()));
         for batch in self.batches(&nodes) {
-            let asked: Vec<NodeQuery> =
+            let queries: Vec<NodeQuery> =
                 batch.iter().map(|node| NodeQuery::new(*node, &self.profiles[node], &pairs[node])).collect();
-            let told = self.puppet.ask(self.stage, self.staged, &asked)?;
-            for asked in &asked {
-                for key in &asked.keys {
-                    let theirs = told.get(&(asked.node, key.clone())).cloned().unwrap_or(Answer::NotFound);
-                    let ours = Answer::of(self.effective, asked.node, key);
-                    if self.declared.is_some_and(|declared| Answer::of(declared, asked.node, key) != ours) {
+            let answers = self.puppet.ask(self.stage, self.staged, &queries)?;
+            for query in &queries {
+                for key in &query.keys {
+                    let theirs = answers.get(&(query.node, key.clone())).cloned().unwrap_or(Answer::NotFound);
+                    let ours = Answer::of(self.effective, query.node, key);
+                    if self.declared.is_some_and(|declared| Answer::of(declared, query.node, key) != ours) {
                         findings.declared += 1;
                         continue;
                     }
@@ -224,13 +224,13 @@ impl Verification<'_> {
                         Verdict::Unknown => findings.unknown += 1,
                         Verdict::NotAsked => findings.code += 1,
                         Verdict::Same => findings.count(&ours),
-                        Verdict::Different => different.push((asked.node, key.clone(), ours)),
+                        Verdict::Different => different.push((query.node, key.clone(), ours)),
                     }
                 }
             }
             progress.advance(batch.len());
         }
-        different.into_iter().try_for_each(|(node, key, ours)| self.look_closer(node, key, ours, findings))
+        different.into_iter().try_for_each(|(node, key, ours)| self.compare_again(node, key, ours, findings))
     }
 
     /// Groups nodes by environment, into batches of limited size.
@@ -239,33 +239,36 @@ impl Verification<'_> {
         for node in nodes {
             environments.entry(&self.profiles[node].environment).or_default().push(*node);
         }
-        environments.values().flat_map(|nodes| nodes.chunks(BATCH)).map(<[NodeId]>::to_vec).collect()
+        environments.values().flat_map(|nodes| nodes.chunks(MAX_BATCH)).map(<[NodeId]>::to_vec).collect()
     }
 
     /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's later answers.
-    fn look_closer(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
-        let asked = [NodeQuery::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
-        let theirs =
-            self.puppet.ask(self.stage, self.staged, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
+    fn compare_again(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
+        let queries = [NodeQuery::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
+        let theirs = self
+            .puppet
+            .ask(self.stage, self.staged, &queries)?
+            .remove(&(node, key.clone()))
+            .unwrap_or(Answer::NotFound);
         match crate::verify::compare::verdict(&theirs, &ours) {
             Verdict::Same => findings.count(&ours),
             Verdict::Unknown => findings.unknown += 1,
             Verdict::NotAsked => findings.code += 1,
-            Verdict::Different => return self.disagree(node, key, [theirs, ours], &asked, findings),
+            Verdict::Different => return self.record_disagreement(node, key, [theirs, ours], &queries, findings),
         }
         Ok(())
     }
 
-    fn disagree(
+    fn record_disagreement(
         &mut self,
         node: NodeId,
         key: Arc<str>,
         [theirs, ours]: [Answer; 2],
-        asked: &[NodeQuery],
+        queries: &[NodeQuery],
         findings: &mut Findings,
     ) -> Result<()> {
-        let explained = if findings.disagreements.len() < EXPLAINED {
-            Some(self.explain(node, &key, asked, ours.is_secret() || theirs.is_secret())?)
+        let explained = if findings.disagreements.len() < MAX_EXPLAINED {
+            Some(self.explain(node, &key, queries, ours.is_secret() || theirs.is_secret())?)
         } else {
             None
         };
@@ -275,7 +278,7 @@ impl Verification<'_> {
         Ok(())
     }
 
-    fn explain(&mut self, node: NodeId, key: &str, asked: &[NodeQuery], secret: bool) -> Result<Explained> {
+    fn explain(&mut self, node: NodeId, key: &str, queries: &[NodeQuery], secret: bool) -> Result<Explained> {
         let recorder = Recorder::default();
         let scope = self.fleet.scope(node);
         let environment = self.revision.environment.for_scope(&scope);
@@ -286,7 +289,7 @@ impl Verification<'_> {
         if secret || explained.has_secrets() {
             return Ok(Explained::hidden());
         }
-        let puppet = self.puppet.explain(self.stage, self.staged, asked)?;
+        let puppet = self.puppet.explain(self.stage, self.staged, queries)?;
         Ok(Explained { puppet, hierad: explained.text(Places::Shown) })
     }
 }

@@ -141,8 +141,8 @@ impl Process {
             Strategy::Deep(_) => {
                 let behavior = (Value::from("behavior"), Value::from("deeper"));
                 let options = strategy.options();
-                let given = options.iter().map(|(name, value)| (name.clone(), value.clone()));
-                Some(Value::hash([behavior].into_iter().chain(given).collect()))
+                let entries = options.iter().map(|(name, value)| (name.clone(), value.clone()));
+                Some(Value::hash([behavior].into_iter().chain(entries).collect()))
             }
         };
         let merged = strategies.filter_map(|(key, strategy)| Some((Value::from(&**key), resolution(&strategy)?)));
@@ -150,61 +150,62 @@ impl Process {
     }
 
     /// Returns the answers for nodes of one environment.
-    pub(super) fn ask(&mut self, stage: &Stage, staged: &Staged, asked: &[NodeQuery]) -> Result<PuppetAnswers> {
-        let keys_of = |asked: &NodeQuery| (Value::from(&*asked.profile.name), texts(&asked.keys));
-        let answer = self.about(stage, staged, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
+    pub(super) fn ask(&mut self, stage: &Stage, staged: &Staged, queries: &[NodeQuery]) -> Result<PuppetAnswers> {
+        let keys_of = |query: &NodeQuery| (Value::from(&*query.profile.name), texts(&query.keys));
+        let answer =
+            self.request_about(stage, staged, queries, "keys_of", Value::hash(queries.iter().map(keys_of).collect()))?;
         let nodes = answer.get("nodes").and_then(Value::as_array).ok_or("Puppet gave no answers")?;
-        if nodes.len() != asked.len() {
-            return Err(format!("Puppet answered for {} of {} nodes", nodes.len(), asked.len()).into());
+        if nodes.len() != queries.len() {
+            return Err(format!("Puppet answered for {} of {} nodes", nodes.len(), queries.len()).into());
         }
-        let mut told = PuppetAnswers::new();
-        for (asked, node) in asked.iter().zip(nodes) {
+        let mut answers = PuppetAnswers::new();
+        for (query, node) in queries.iter().zip(nodes) {
             for (field, answer) in [("values", Answer::found as fn(&Value) -> Answer), ("errors", Answer::failed)] {
                 let entries = node.get(field).and_then(Value::as_hash).into_iter().flat_map(Hash::iter);
                 let keyed = entries.filter_map(|(key, value)| Some((key.as_str()?, answer(value))));
-                told.extend(keyed.map(|(key, answer)| ((asked.node, key.into()), answer)));
+                answers.extend(keyed.map(|(key, answer)| ((query.node, key.into()), answer)));
             }
             let not_asked = node.get("not_asked").and_then(Value::as_array).unwrap_or_default();
             let keys = not_asked.iter().filter_map(Value::as_str);
-            told.extend(keys.map(|key| ((asked.node, key.into()), Answer::NotAsked)));
+            answers.extend(keys.map(|key| ((query.node, key.into()), Answer::NotAsked)));
         }
-        Ok(told)
+        Ok(answers)
     }
 
     /// Returns Puppet's explanation of the keys of the first node asked for. Hiera 3 has none.
-    pub(super) fn explain(&mut self, stage: &Stage, staged: &Staged, asked: &[NodeQuery]) -> Result<String> {
+    pub(super) fn explain(&mut self, stage: &Stage, staged: &Staged, queries: &[NodeQuery]) -> Result<String> {
         if self.reference == Reference::Hiera3 {
             return Ok(String::new());
         }
-        let lookup = |asked: &NodeQuery| {
-            let node = Value::from(&*asked.profile.name);
-            Value::hash(Hash::from_iter([("node", node), ("keys", texts(&asked.keys))]))
+        let lookup = |query: &NodeQuery| {
+            let node = Value::from(&*query.profile.name);
+            Value::hash(Hash::from_iter([("node", node), ("keys", texts(&query.keys))]))
         };
-        let answer = self.about(stage, staged, asked, "explain", asked.iter().map(lookup).collect())?;
+        let answer = self.request_about(stage, staged, queries, "explain", queries.iter().map(lookup).collect())?;
         let explained = answer.get("explained").and_then(Value::as_array).and_then(<[Value]>::first);
         let explained = explained.ok_or("Puppet explained nothing")?;
         let part = |name: &str| explained.get(name).and_then(Value::as_str).unwrap_or_default();
         Ok(format!("{}{}", part("text"), part("error")))
     }
 
-    fn about(
+    fn request_about(
         &mut self,
         stage: &Stage,
         staged: &Staged,
-        asked: &[NodeQuery],
+        queries: &[NodeQuery],
         field: &str,
-        wanted: Value,
+        content: Value,
     ) -> Result<Value> {
         let profiles = stage.path("profiles.ndjson");
-        let lines: Vec<String> = asked.iter().map(|asked| json::compact(&asked.profile.document())).collect();
+        let lines: Vec<String> = queries.iter().map(|query| json::compact(&query.profile.document())).collect();
         fs::write(&profiles, lines.join("\n"))?;
-        let environment = asked.first().map_or("", |asked| &asked.profile.environment);
+        let environment = queries.first().map_or("", |query| &query.profile.environment);
         let mut request = staged.request(environment);
         request.extend([
             ("profiles", profiles.display().to_string().into()),
             ("keys", Value::array(Vec::new())),
             ("resolutions", self.resolutions.clone()),
-            (field, wanted),
+            (field, content),
         ]);
         self.request(stage, &Value::hash(request))
     }
@@ -237,10 +238,10 @@ impl Drop for Process {
 
 /// Hides the user's folders from a program if commits can write them: Ruby loads gems from there, and Facter runs
 /// programs. Other variables are taken as the user's choice.
-fn without_tree(command: &mut Command, instead: &Path) {
+fn without_tree(command: &mut Command, replacement: &Path) {
     let is_of_tree = |folder: PathBuf| is_of_work_tree(&folder).unwrap_or(true);
     if env::home_dir().is_none_or(is_of_tree) {
-        command.env("HOME", instead);
+        command.env("HOME", replacement);
     }
     for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
         if env::var_os(name).map(PathBuf::from).is_some_and(is_of_tree) {

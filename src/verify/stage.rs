@@ -28,7 +28,7 @@ pub(super) struct Staged {
     /// The environments, by name if there are several.
     environments: BTreeMap<Root, Place>,
     /// An empty folder that stands for missing environments.
-    nothing: PathBuf,
+    empty_folder: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,
     /// The folders that `$basemodulepath` stands for.
@@ -48,7 +48,7 @@ struct Place {
     /// Its folder.
     folder: PathBuf,
     /// The folder that Puppet sees it in. Ruby resolves a `..` at the start of a datadir before it follows links.
-    around: PathBuf,
+    parent: PathBuf,
 }
 
 /// The folders of the stage itself.
@@ -79,7 +79,7 @@ impl Stage {
                 let modules = self.path("files").join("modules");
                 fs::create_dir_all(&modules)?;
                 writer.folder(&*revision.tree, &modules.join(&**module))?;
-                put(&self.path("files").join(HIERA_YAML), b"version: 5\nhierarchy: []\n")?;
+                write_file(&self.path("files").join(HIERA_YAML), b"version: 5\nhierarchy: []\n")?;
             }
         }
         for environment in revision.roots() {
@@ -91,9 +91,9 @@ impl Stage {
         let roots = ["files", "global"].map(|name| self.path(name)).into_iter().chain(targets);
         let mut within: Vec<PathBuf> = roots.filter_map(|root| root.canonicalize().ok()).collect();
         drop_leaving_links(&self.path("files"), &within)?;
-        let own = settings.modulepath.iter().flatten().filter(|folder| folder.starts_with('/'));
+        let own_modules = settings.modulepath.iter().flatten().filter(|folder| folder.starts_with('/'));
         let modules = settings.basemodulepath.iter().map(|folder| PathBuf::from(absolute(folder)));
-        let modules = modules.chain(own.map(PathBuf::from));
+        let modules = modules.chain(own_modules.map(PathBuf::from));
         within.extend(modules.filter_map(|folder| folder.canonicalize().ok()));
         let place = |environment: &Environment| {
             let place = self.environment(&environment.options.hiera_config, settings, &writer)?;
@@ -102,7 +102,7 @@ impl Stage {
         let global = workspace.global();
         Ok(Staged {
             environments: revision.roots().map(place).collect::<Result<_>>()?,
-            nothing: self.path("nothing"),
+            empty_folder: self.path("nothing"),
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
             basemodulepath: settings.basemodulepath.iter().map(|folder| writer.placed(&absolute(folder))).collect(),
             keys: settings.eyaml.clone(),
@@ -120,12 +120,12 @@ impl Stage {
         fs::create_dir_all(&folder)?;
         if name != "hiera.yaml" && folder.join(name).is_file() {
             // Puppet accepts only one name for the environment's configuration.
-            put(&folder.join("hiera.yaml"), &fs::read(folder.join(name))?)?;
+            write_file(&folder.join("hiera.yaml"), &fs::read(folder.join(name))?)?;
         }
         let own = settings.modulepath.iter().flatten().map(|folder| writer.placed(folder));
         let own = settings.modulepath.is_some().then(|| own.collect());
         set_modulepath(&folder.join("environment.conf"), own, writer.code)?;
-        Ok(Place { folder, around: self.environments(root) })
+        Ok(Place { folder, parent: self.environments(root) })
     }
 
     /// Returns the parent folder of the environment, whose folder in the tree is `root`.
@@ -133,8 +133,8 @@ impl Stage {
         if root.is_empty() {
             return self.path("environments");
         }
-        let around = root.rsplit_once('/').map_or("", |(around, _)| around);
-        self.path("files").join(around)
+        let parent = root.rsplit_once('/').map_or("", |(parent, _)| parent);
+        self.path("files").join(parent)
     }
 
     /// Returns the path at which Puppet reads the hiera.yaml of the global layer.
@@ -214,7 +214,7 @@ impl Staged {
     pub(super) fn request(&self, name: &str) -> Hash {
         let path = |path: &PathBuf| Value::from(path.display().to_string());
         let place = self.environments.get(&None).or_else(|| self.environments.get(&Some(name.into())));
-        let (folder, around) = place.map_or((&self.nothing, None), |place| (&place.folder, Some(&place.around)));
+        let (folder, parent) = place.map_or((&self.empty_folder, None), |place| (&place.folder, Some(&place.parent)));
         let mut request = Hash::from_iter([
             ("repo", path(folder)),
             ("yaml_aliases", self.yaml_aliases.into()),
@@ -223,7 +223,7 @@ impl Staged {
             ("eyaml_allowed", Value::hash(allowed(&self.keys))),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
-        request.extend(around.map(|around| ("environmentpath", path(around))));
+        request.extend(parent.map(|parent| ("environmentpath", path(parent))));
         request.extend(self.global.as_ref().map(|global| ("global", path(global))));
         if let KeyChoice::Pair(keys) = &self.keys {
             request.insert("eyaml", Value::hash(eyaml_options(keys)));
@@ -233,7 +233,7 @@ impl Staged {
 }
 
 /// Returns the keys that may be read: files as globs, and variables.
-fn allowed(keys: &KeyChoice) -> Hash {
+fn allowed_keys(keys: &KeyChoice) -> Hash {
     let (files, variables): (Vec<String>, Vec<String>) = match keys {
         KeyChoice::Named(allowed) => {
             (allowed.files().map(str::to_owned).collect(), allowed.variables().map(str::to_owned).collect())
@@ -281,11 +281,11 @@ fn set_modulepath(path: &Path, folders: Option<Vec<String>>, code: Code) -> Resu
         lines.insert(0, format!("modulepath = {}", folders.join(":")));
     }
     lines.push(String::new());
-    put(path, lines.join("\n").as_bytes())
+    write_file(path, lines.join("\n").as_bytes())
 }
 
 /// Writes a file in place of whatever is there, never through a link.
-fn put(path: &Path, content: &[u8]) -> Result<()> {
+fn write_file(path: &Path, content: &[u8]) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         fs::remove_file(path)?;
     }

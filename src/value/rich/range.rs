@@ -66,7 +66,7 @@ impl VersionRange {
         self.ranges.iter().map(ToString::to_string).collect::<Vec<_>>().join(" || ")
     }
 
-    fn only(&self) -> Option<&Comparator> {
+    fn single_range(&self) -> Option<&Comparator> {
         match self.ranges.as_slice() {
             [one] => Some(one),
             _ => None,
@@ -76,7 +76,7 @@ impl VersionRange {
     /// Returns true if `other` contains all of it, or `None` if Ruby fails because one of the two is not a single
     /// range.
     pub fn is_covered_by(&self, other: &VersionRange) -> Option<bool> {
-        let (a, b) = (self.only()?, other.only()?);
+        let (a, b) = (self.single_range()?, other.single_range()?);
         Some(
             b.start() <= a.start() && {
                 let order = b.end().cmp(&a.end());
@@ -87,7 +87,7 @@ impl VersionRange {
 
     /// Joins two ranges that overlap or touch. The inner `None` says that they do not, the outer one that Ruby fails.
     pub fn union(&self, other: &VersionRange) -> Option<Option<Checked<VersionRange>>> {
-        let (a, b) = (self.only()?, other.only()?);
+        let (a, b) = (self.single_range()?, other.single_range()?);
         let (starts, ends) = ((a.start(), b.start()), (a.end(), b.end()));
         if self.includes(&starts.1) || other.includes(&starts.0) {
             let max = ends.0.clone().max(ends.1.clone());
@@ -139,11 +139,11 @@ impl Comparator {
         match self {
             Comparator::All => true,
             Comparator::Nothing => *version < Version::min(),
-            Comparator::Greater(own) => version > own,
-            Comparator::AtLeast(own) => version >= own,
-            Comparator::Less(own) => version < own,
-            Comparator::AtMost(own) => version <= own,
-            Comparator::Equal(own) => version == own,
+            Comparator::Greater(bound) => version > bound,
+            Comparator::AtLeast(bound) => version >= bound,
+            Comparator::Less(bound) => version < bound,
+            Comparator::AtMost(bound) => version <= bound,
+            Comparator::Equal(bound) => version == bound,
             Comparator::Both(min, max) => min.includes(version) && max.includes(version),
         }
     }
@@ -153,17 +153,17 @@ impl Comparator {
             Comparator::All => true,
             Comparator::Nothing => false,
             Comparator::Both(min, max) => min.takes_prerelease(version) || max.takes_prerelease(version),
-            Comparator::Greater(own)
-            | Comparator::AtLeast(own)
-            | Comparator::Less(own)
-            | Comparator::AtMost(own)
-            | Comparator::Equal(own) => !own.is_stable() && own.same_numbers(version),
+            Comparator::Greater(bound)
+            | Comparator::AtLeast(bound)
+            | Comparator::Less(bound)
+            | Comparator::AtMost(bound)
+            | Comparator::Equal(bound) => !bound.is_stable() && bound.same_numbers(version),
         }
     }
 
     fn start(&self) -> Version {
         match self {
-            Comparator::Greater(own) | Comparator::AtLeast(own) | Comparator::Equal(own) => own.clone(),
+            Comparator::Greater(bound) | Comparator::AtLeast(bound) | Comparator::Equal(bound) => bound.clone(),
             Comparator::Both(min, _) => min.start(),
             _ => Version::min(),
         }
@@ -171,7 +171,7 @@ impl Comparator {
 
     fn end(&self) -> Version {
         match self {
-            Comparator::Less(own) | Comparator::AtMost(own) | Comparator::Equal(own) => own.clone(),
+            Comparator::Less(bound) | Comparator::AtMost(bound) | Comparator::Equal(bound) => bound.clone(),
             Comparator::Nothing => Version::min(),
             Comparator::Both(_, max) => max.end(),
             _ => Version::max(),
@@ -197,7 +197,7 @@ impl Comparator {
     fn has_start(&self) -> bool {
         match self {
             Comparator::Greater(_) => true,
-            Comparator::AtLeast(own) | Comparator::Equal(own) => *own != Version::min(),
+            Comparator::AtLeast(bound) | Comparator::Equal(bound) => *bound != Version::min(),
             Comparator::Both(min, _) => min.has_start(),
             _ => false,
         }
@@ -206,7 +206,7 @@ impl Comparator {
     fn has_end(&self) -> bool {
         match self {
             Comparator::Less(_) | Comparator::Nothing => true,
-            Comparator::AtMost(own) | Comparator::Equal(own) => *own != Version::max(),
+            Comparator::AtMost(bound) | Comparator::Equal(bound) => *bound != Version::max(),
             Comparator::Both(_, max) => max.has_end(),
             _ => false,
         }
@@ -275,7 +275,7 @@ impl Comparator {
         let (max, excluded) = match self.end().cmp(&other.end()) {
             Ordering::Greater => (self.end(), self.excludes_end()),
             Ordering::Less => (other.end(), other.excludes_end()),
-            Ordering::Equal => return Err(self.no_exclude_end()),
+            Ordering::Equal => return Err(self.missing_method_message()),
         };
         let lower = if open { Comparator::Greater(min) } else { Comparator::AtLeast(min) };
         let upper = if excluded { Comparator::Less(max) } else { Comparator::AtMost(max) };
@@ -283,7 +283,7 @@ impl Comparator {
     }
 
     /// Returns the message of Ruby's exception, since the library calls a method that does not exist.
-    fn no_exclude_end(&self) -> String {
+    fn missing_method_message(&self) -> String {
         let class = match self {
             Comparator::Both(..) => "MinMaxRange",
             Comparator::Greater(_) => "GtRange",
@@ -335,11 +335,11 @@ impl fmt::Display for Comparator {
         match self {
             Comparator::All => f.write_str("*"),
             Comparator::Nothing => f.write_str("<0.0.0"),
-            Comparator::Greater(own) => write!(f, ">{own}"),
-            Comparator::AtLeast(own) => write!(f, ">={own}"),
-            Comparator::Less(own) => write!(f, "<{own}"),
-            Comparator::AtMost(own) => write!(f, "<={own}"),
-            Comparator::Equal(own) => write!(f, "{own}"),
+            Comparator::Greater(bound) => write!(f, ">{bound}"),
+            Comparator::AtLeast(bound) => write!(f, ">={bound}"),
+            Comparator::Less(bound) => write!(f, "<{bound}"),
+            Comparator::AtMost(bound) => write!(f, "<={bound}"),
+            Comparator::Equal(bound) => write!(f, "{bound}"),
             Comparator::Both(min, max) => write!(f, "{min} {max}"),
         }
     }

@@ -47,10 +47,11 @@ pub fn inspect(source: &str) -> String {
 /// Returns Ruby's `to_s`: options at the start of the expression become options of all of it.
 pub fn to_s(source: &str) -> String {
     let (options, rest) = leading_options(source).unwrap_or(([false; 3], source));
-    let written =
-        |wanted: bool| LETTERS.iter().zip(options).filter(move |(_, on)| *on == wanted).map(|(letter, _)| *letter);
-    let on: String = written(true).collect();
-    let off: String = written(false).collect();
+    let letters = |wanted: bool| {
+        OPTION_LETTERS.iter().zip(options).filter(move |(_, on)| *on == wanted).map(|(letter, _)| *letter)
+    };
+    let on: String = letters(true).collect();
+    let off: String = letters(false).collect();
     let dash = if off.is_empty() { "" } else { "-" };
     format!("(?{on}{dash}{off}:{})", escaped(rest, false))
 }
@@ -66,16 +67,16 @@ pub fn slashed(source: &str) -> String {
 }
 
 /// The options in the order in which Ruby writes them.
-const LETTERS: [char; 3] = ['m', 'i', 'x'];
+const OPTION_LETTERS: [char; 3] = ['m', 'i', 'x'];
 
 /// Returns the options that apply to a whole expression, and the expression that they apply to.
 fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
     let mut options = [false; 3];
     let mut rest = source;
     while let Some(group) = rest.strip_prefix("(?").filter(|group| group.len() > 1) {
-        let end = group.find(|c| !LETTERS.contains(&c) && c != '-')?;
+        let end = group.find(|c| !OPTION_LETTERS.contains(&c) && c != '-')?;
         let (on, off) = group[..end].split_once('-').unwrap_or((&group[..end], ""));
-        for (letter, option) in LETTERS.iter().zip(&mut options) {
+        for (letter, option) in OPTION_LETTERS.iter().zip(&mut options) {
             *option = (*option || on.contains(*letter)) && !off.contains(*letter);
         }
         match group[end..].strip_prefix(':') {

@@ -215,9 +215,9 @@ impl OwnAlias {
     fn resolved(self) -> &'static Type {
         static DATA: LazyLock<Type> = LazyLock::new(|| {
             let own = Type::Alias(Alias::Own(OwnAlias::Data));
-            let held =
+            let variants =
                 [Type::ScalarData, Type::Undef, Type::hash(Type::STRING, own.clone(), None), Type::array(own, None)];
-            Type::Variant(held.into())
+            Type::Variant(variants.into())
         });
         static KEY: LazyLock<Type> = LazyLock::new(|| Type::Variant([Type::STRING, Type::Numeric].into()));
         static RICH: LazyLock<Type> = LazyLock::new(rich_data);
@@ -236,7 +236,7 @@ impl OwnAlias {
 fn rich_data() -> Type {
     let own = Type::Alias(Alias::Own(OwnAlias::RichData));
     let key = Type::Alias(Alias::Own(OwnAlias::RichDataKey));
-    let held = [
+    let variants = [
         Type::Scalar,
         Type::SemVerRange,
         Type::Binary,
@@ -250,7 +250,7 @@ fn rich_data() -> Type {
         Type::hash(key, own.clone(), None),
         Type::array(own, None),
     ];
-    Type::Variant(held.into())
+    Type::Variant(variants.into())
 }
 
 impl Type {

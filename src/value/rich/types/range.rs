@@ -62,12 +62,12 @@ impl Range {
 
     /// Returns true if `n` is in it.
     pub fn contains(&self, n: &Value) -> bool {
-        at_most(&self.from, n) && at_most(n, &self.to)
+        is_at_most(&self.from, n) && is_at_most(n, &self.to)
     }
 
     /// Returns true if it contains all of `other`.
     pub fn covers(&self, other: &Range) -> bool {
-        at_most(&self.from, &other.from) && at_most(&other.to, &self.to)
+        is_at_most(&self.from, &other.from) && is_at_most(&other.to, &self.to)
     }
 
     /// Returns true if the two ranges overlap.
@@ -78,8 +78,8 @@ impl Range {
     /// Returns the smallest range that contains both.
     #[must_use]
     pub fn span(&self, other: &Range) -> Range {
-        let from = if at_most(&self.from, &other.from) { &self.from } else { &other.from };
-        let to = if at_most(&other.to, &self.to) { &self.to } else { &other.to };
+        let from = if is_at_most(&self.from, &other.from) { &self.from } else { &other.from };
+        let to = if is_at_most(&other.to, &self.to) { &self.to } else { &other.to };
         Range { from: from.clone(), to: to.clone() }
     }
 
@@ -87,7 +87,7 @@ impl Range {
     #[must_use]
     pub fn to_size(self) -> Range {
         let zero = Value::Integer(0);
-        if at_most(&zero, &self.from) {
+        if is_at_most(&zero, &self.from) {
             return self;
         }
         let to = if is_less(&self.to, &zero) { zero.clone() } else { self.to };
@@ -96,7 +96,7 @@ impl Range {
 }
 
 /// Ruby's `a <= b`.
-fn at_most(a: &Value, b: &Value) -> bool {
+fn is_at_most(a: &Value, b: &Value) -> bool {
     matches!(a.compare(b), Some(Ordering::Less | Ordering::Equal))
 }
 

@@ -10,18 +10,18 @@ use crate::value::rich::{Rich, regexp, timespan, timestamp};
 
 impl Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&written(self, false))
+        f.write_str(&type_text(self, false))
     }
 }
 
 impl Type {
     /// Returns its text, with aliases replaced by the types that they stand for.
     pub fn expanded(&self) -> String {
-        written(self, true)
+        type_text(self, true)
     }
 }
 
-fn written(kind: &Type, expanded: bool) -> String {
+fn type_text(kind: &Type, expanded: bool) -> String {
     let mut writer = Writer { out: String::new(), expanded };
     writer.kind(kind);
     writer.out
@@ -71,49 +71,51 @@ impl Writer {
             Type::Array(items, size) => self.array(items, size.as_ref()),
             Type::Hash(entry, size) => self.hash(&entry.0, &entry.1, size.as_ref()),
             Type::Tuple(types, size) => {
-                let mut parts = self.kinds(types);
+                let mut parts = self.format_types(types);
                 let bounds = if types.is_empty() { Vec::new() } else { bounds(size.as_ref()) };
                 parts.extend(bounds);
                 self.parts(name, parts);
             }
             Type::Struct(elements) => self.record(elements),
             Type::Variant(types) => {
-                let parts = self.kinds(types);
+                let parts = self.format_types(types);
                 self.parts(name, parts);
             }
             Type::Optional(inner) | Type::NotUndef(inner) => {
                 let inner = inner.as_deref().filter(|i| !matches!((kind, i), (Type::NotUndef(_), Type::Any)));
                 let part = inner.map(|inner| match inner {
                     Type::String(Texts::Value(text)) => puppet_quote(text, false),
-                    inner => self.one(inner),
+                    inner => self.format_type(inner),
                 });
                 self.parts(name, part.into_iter().collect());
             }
             Type::Sensitive(inner) => {
-                let part = Some(&**inner).filter(|inner| !matches!(inner, Type::Any)).map(|inner| self.one(inner));
+                let part =
+                    Some(&**inner).filter(|inner| !matches!(inner, Type::Any)).map(|inner| self.format_type(inner));
                 self.parts(name, part.into_iter().collect());
             }
             Type::Init(inner, args) => {
-                let mut parts: Vec<String> = inner.iter().map(|inner| self.one(inner)).collect();
-                parts.extend(args.iter().map(|arg| self.one_value(arg)));
+                let mut parts: Vec<String> = inner.iter().map(|inner| self.format_type(inner)).collect();
+                parts.extend(args.iter().map(|arg| self.format_value(arg)));
                 self.parts(name, parts);
             }
             Type::Uri(parameters) => {
-                let part = parameters.as_ref().map(|hash| self.one_value(&Value::Hash(hash.clone())));
+                let part = parameters.as_ref().map(|hash| self.format_value(&Value::Hash(hash.clone())));
                 self.parts(name, part.into_iter().collect());
             }
             Type::Callable(callable) => match callable {
                 Some(callable) => self.callable(callable),
                 None => self.out.push_str(name),
             },
-            Type::Runtime(runtime, of) => {
-                let named = runtime.is_some() || of.is_some();
-                let of = of.as_ref().map_or_else(|| "undef".into(), |of| puppet_quote(of, false));
+            Type::Runtime(runtime, runtime_name) => {
+                let has_parameters = runtime.is_some() || runtime_name.is_some();
+                let runtime_name =
+                    runtime_name.as_ref().map_or_else(|| "undef".into(), |name| puppet_quote(name, false));
                 let runtime = runtime.as_ref().map_or_else(|| "undef".into(), ToString::to_string);
-                self.parts(name, if named { vec![runtime, of] } else { Vec::new() });
+                self.parts(name, if has_parameters { vec![runtime, runtime_name] } else { Vec::new() });
             }
             _ => {
-                let part = kind.contained().map(|inner| self.one(inner));
+                let part = kind.contained().map(|inner| self.format_type(inner));
                 self.parts(name, part.into_iter().collect());
             }
         }
@@ -128,15 +130,15 @@ impl Writer {
         }
     }
 
-    fn one(&self, kind: &Type) -> String {
-        written(kind, self.expanded)
+    fn format_type(&self, kind: &Type) -> String {
+        type_text(kind, self.expanded)
     }
 
-    fn kinds(&self, kinds: &[Type]) -> Vec<String> {
-        kinds.iter().map(|kind| self.one(kind)).collect()
+    fn format_types(&self, kinds: &[Type]) -> Vec<String> {
+        kinds.iter().map(|kind| self.format_type(kind)).collect()
     }
 
-    fn one_value(&self, value: &Value) -> String {
+    fn format_value(&self, value: &Value) -> String {
         let mut writer = Writer { out: String::new(), expanded: self.expanded };
         writer.value(value);
         writer.out
@@ -155,7 +157,7 @@ impl Writer {
             return self.out.push_str("Array[0, 0]");
         }
         let all = matches!((items, size), (Type::Any, None));
-        let mut parts = vec![self.one(items)];
+        let mut parts = vec![self.format_type(items)];
         parts.extend(bounds(size));
         self.parts("Array", if all { Vec::new() } else { parts });
     }
@@ -165,7 +167,7 @@ impl Writer {
             return self.out.push_str("Hash[0, 0]");
         }
         let all = matches!((key, value, size), (Type::Any, Type::Any, None));
-        let mut parts = vec![self.one(key), self.one(value)];
+        let mut parts = vec![self.format_type(key), self.format_type(value)];
         parts.extend(bounds(size));
         self.parts("Hash", if all { Vec::new() } else { parts });
     }
@@ -179,7 +181,7 @@ impl Writer {
                 (Type::Optional(_), true) | (_, false) => name,
                 (_, true) => format!("NotUndef[{name}]"),
             };
-            format!("{key} => {}", self.one(&element.value))
+            format!("{key} => {}", self.format_type(&element.value))
         };
         let entries: Vec<String> = elements.iter().map(entry).collect();
         self.parts("Struct", if entries.is_empty() { entries } else { vec![format!("{{{}}}", entries.join(", "))] });
@@ -190,7 +192,7 @@ impl Writer {
         match &callable.result {
             None => self.parts("Callable", parameters),
             Some(result) => {
-                let result = self.one(result);
+                let result = self.format_type(result);
                 self.parts("Callable", vec![format!("[{}]", parameters.join(", ")), result]);
             }
         }
@@ -199,13 +201,13 @@ impl Writer {
     fn callable_parameters(&self, callable: &Callable) -> Vec<String> {
         let Some(Type::Tuple(types, size)) = &callable.parameters else { return Vec::new() };
         let shown = types.iter().filter(|kind| !matches!(kind, Type::Unit));
-        let mut parts: Vec<String> = shown.map(|kind| self.one(kind)).collect();
+        let mut parts: Vec<String> = shown.map(|kind| self.format_type(kind)).collect();
         if types.is_empty() {
             parts.extend(["0".into(), "0".into()]);
         } else {
             parts.extend(bounds(size.as_ref()));
         }
-        parts.extend(callable.block.iter().map(|block| self.one(block)));
+        parts.extend(callable.block.iter().map(|block| self.format_type(block)));
         parts
     }
 
@@ -216,11 +218,11 @@ impl Writer {
             Value::String(text) => self.out.push_str(&puppet_quote(text, false)),
             Value::Symbol(name) => self.out.push_str(name),
             Value::Array(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.one_value(item)).collect();
+                let items: Vec<String> = items.iter().map(|item| self.format_value(item)).collect();
                 _ = write!(self.out, "[{}]", items.join(", "));
             }
             Value::Hash(hash) => {
-                let entry = |(k, v): (&Value, &Value)| format!("{} => {}", self.one_value(k), self.one_value(v));
+                let entry = |(k, v): (&Value, &Value)| format!("{} => {}", self.format_value(k), self.format_value(v));
                 let entries: Vec<String> = hash.iter().map(entry).collect();
                 _ = write!(self.out, "{{{}}}", entries.join(", "));
             }
