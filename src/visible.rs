@@ -43,7 +43,7 @@ pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(lines.len());
     for (at, text) in lines.split('\x1b').enumerate() {
-        let colour = if at == 0 { 0 } else { colour(text) };
+        let colour = if at == 0 { 0 } else { colour_length(text) };
         match (at, colour) {
             (0, _) => {}
             (_, 0) => escape_json('\x1b', &mut out),

@@ -220,7 +220,7 @@ impl Staged {
             ("yaml_aliases", self.yaml_aliases.into()),
             ("within", self.within.iter().map(path).collect()),
             ("global_reads_all", self.global_reads_all.into()),
-            ("eyaml_allowed", Value::hash(allowed(&self.keys))),
+            ("eyaml_allowed", Value::hash(allowed_keys(&self.keys))),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
         request.extend(parent.map(|parent| ("environmentpath", path(parent))));

@@ -88,9 +88,9 @@ pub fn document(report: &Report, options: &Options) -> Document {
         parts.extend(new);
     };
     add(policies(report, options, left / 4), &mut left);
-    let mut new_spots = blind_spots::new_spots(report, options, left / 4);
+    let mut tail = blind_spots::new_spots(report, options, left / 4);
     let standing = blind_spots::standing(report, options, left / 8);
-    left = left.saturating_sub(length(&new) + length(standing.as_slice()));
+    left = left.saturating_sub(length(&tail) + length(standing.as_slice()));
     let mut rest = Vec::from_iter(table::apart(report, options, left / 8));
     rest.extend(reencrypted(report, options, left / 8));
     rest.extend(findings(report, options, left / 4));
@@ -100,9 +100,9 @@ pub fn document(report: &Report, options: &Options) -> Document {
     add(Vec::from_iter(blind_spots::before_values(report)), &mut left);
     add(lines::unread(report, left / 8), &mut left);
     add(lines::idle(report, options, left / 8), &mut left);
-    new.extend(details(report, options, rows, left));
-    new.extend(rest.into_iter().chain(standing).chain([footer]));
-    parts.extend(new);
+    tail.extend(details(report, options, rows, left));
+    tail.extend(rest.into_iter().chain(standing).chain([footer]));
+    parts.extend(tail);
     document
 }
 
