@@ -141,7 +141,7 @@ pub static FIELDS: [Field; 11] = [
         is_own: false,
         wants: Wants::Catalogs,
         read: |document, profile| {
-            profile.given = document.given(CLASSES);
+            profile.given = document.classifier_keys(CLASSES);
             Ok(())
         },
         written: |profile| profile.given.as_ref().map_or(Value::Undef, written_classes),

@@ -82,7 +82,7 @@ impl SettingsJudge {
     /// Returns the policies of a revision. Fails if its settings cannot be read and may contain some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
         let file = self.file(base)?;
-        self.tell(file.as_ref());
+        self.warn_once(file.as_ref());
         policies_in(file.as_ref())
     }
 

@@ -55,7 +55,7 @@ impl SinkWorker {
                 None => break,
                 Some(NextDelivery::Nothing) => shutdown.sleep_until_woken(&self.wake, QUEUE_LOOK_PAUSE).await,
                 Some(NextDelivery::Later(time)) => {
-                    shutdown.sleep_until_woken(&self.wake, time.min(QUEUE_LOOK_PAUSE)).await
+                    shutdown.sleep_until_woken(&self.wake, time.min(QUEUE_LOOK_PAUSE)).await;
                 }
                 Some(NextDelivery::Report { job, report, attempts, age, begun }) => {
                     let span = span(&job, Some(&self.sink.name));

@@ -80,7 +80,7 @@ impl Reviewer {
                 None => break,
                 Some(None) => rest(QUEUE_LOOK_PAUSE, &mut requests, &mut shutdown).await,
                 Some(Some((_, wait))) if !wait.is_zero() => {
-                    rest(wait.min(QUEUE_LOOK_PAUSE), &mut requests, &mut shutdown).await
+                    rest(wait.min(QUEUE_LOOK_PAUSE), &mut requests, &mut shutdown).await;
                 }
                 Some(Some((job, _))) => {
                     let span = tracing::error_span!("review", of = job.name, request = job.request);

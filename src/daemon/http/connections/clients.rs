@@ -24,7 +24,7 @@ enum Stage {
 /// All clients, the oldest first.
 #[derive(Debug)]
 pub(in crate::daemon::http) struct Clients {
-    max_clients: usize,
+    limit: usize,
     list: Mutex<VecDeque<Arc<Client>>>,
     /// Notified when there may be room.
     room_changed: Arc<Notify>,
@@ -48,9 +48,9 @@ pub(in crate::daemon::http) struct Member {
 }
 
 impl Clients {
-    /// Makes an empty list for at most `max_clients` clients.
-    pub(in crate::daemon::http) fn new(max_clients: usize) -> Arc<Clients> {
-        Arc::new(Clients { max_clients, list: Mutex::default(), room_changed: Arc::default() })
+    /// Makes an empty list for at most `limit` clients.
+    pub(in crate::daemon::http) fn new(limit: usize) -> Arc<Clients> {
+        Arc::new(Clients { limit, list: Mutex::default(), room_changed: Arc::default() })
     }
 
     /// Adds a client. If there are too many, the oldest one that has not sent a whole request has to leave or, if
@@ -68,7 +68,7 @@ impl Clients {
 
     fn has_room(&self) -> bool {
         let mut list = self.list();
-        if list.len() < self.max_clients {
+        if list.len() < self.limit {
             return true;
         }
         let oldest = |stage| list.iter().position(|client| client.stage() == stage);

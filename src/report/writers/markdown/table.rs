@@ -253,8 +253,8 @@ fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<Line> {
     let number_of = |folds: &mut dyn Iterator<Item = &LeafFold>| folds.map(LeafFold::count).sum::<usize>();
     let (all, mut parts, mut named) = (number_of(&mut folds.iter()), Vec::new(), 0);
     for (kind, verb) in [(LeafKind::Removed, "loses"), (LeafKind::Added, "gains")] {
-        let names: Vec<Line> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
-        if names.is_empty() {
+        let entries: Vec<Line> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
+        if entries.is_empty() {
             continue;
         }
         let of_this_kind = number_of(&mut of_kind(kind));
@@ -262,7 +262,7 @@ fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<Line> {
             0 => String::new(),
             more => format!(" and {} more", number(more)),
         };
-        parts.push(Line::from(format!("{verb} ")).and(Line::joined(names, ", ")).and(more));
+        parts.push(Line::from(format!("{verb} ")).and(Line::joined(entries, ", ")).and(more));
         named += of_this_kind;
     }
     match all - named {
