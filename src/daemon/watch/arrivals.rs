@@ -94,8 +94,8 @@ pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
     events
 }
 
-/// Returns how many of `events` are handed out together: `max_events` of them, and the event of a whole push along with its
-/// last commit, since the branch counts as seen up to there.
+/// Returns how many of `events` are handed out together: `max_events` of them, and the event of a whole push along with
+/// its last commit, since the branch counts as seen up to there.
 pub(super) fn count_together(events: &[CommitEvent], max_events: usize) -> usize {
     let is_whole = events.get(max_events).is_some_and(|event| event.part.is_whole());
     events.len().min(max_events) + usize::from(is_whole)
