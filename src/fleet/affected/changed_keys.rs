@@ -21,6 +21,8 @@ pub(super) struct ChangedKeys {
     keys: HashMap<Arc<str>, NodeSet, RandomState>,
     /// The keys that differ between two versions of a file, by the addresses of the versions.
     compared: HashMap<(usize, usize), Arc<[Arc<str>]>, RandomState>,
+    /// The nodes on which any key may differ, since a file of theirs cannot be read on one side.
+    pub(super) any_key_on: NodeSet,
     /// True if functions in Ruby were asked because files that they read differ.
     pub(super) asks_functions: bool,
 }
@@ -56,22 +58,22 @@ impl ChangedKeys {
                         stage.advance(1);
                     }
                 }
-                None => self.compare_classes((before, b), (after, a), &nodes)?,
+                None => self.compare_classes((before, b), (after, a), &nodes),
             }
         }
         Some(())
     }
 
-    /// Adds the keys that differ for `nodes`, which are in class `b` before and in class `a` after. Returns `None` if
-    /// any key may differ.
+    /// Adds the keys that differ for `nodes`, which are in class `b` before and in class `a` after.
     fn compare_classes(
         &mut self,
         (before, b): (&ResolvedLevels, usize),
         (after, a): (&ResolvedLevels, usize),
         nodes: &NodeSet,
-    ) -> Option<()> {
+    ) {
         if before.any_key_classes.contains(&b) || after.any_key_classes.contains(&a) {
-            return None;
+            self.any_key_on.union_with(nodes);
+            return;
         }
         let (old, new): (Vec<_>, Vec<_>) = (before.classes[b].files().collect(), after.classes[a].files().collect());
         let options = |levels: &ResolvedLevels, class: usize| {
@@ -81,12 +83,12 @@ impl ChangedKeys {
         let same_places = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.0 == new.0);
         if is_same && same_places {
             old.iter().zip(&new).for_each(|((_, old), (_, new))| self.compare_files(old, new, nodes));
-            return Some(());
+            return;
         }
         // A value that is found in only one place is not merged, not even with itself.
         if old.len() != new.len() && old.len().min(new.len()) <= 1 {
             old.iter().chain(&new).for_each(|(_, file)| self.add_file(file, nodes));
-            return Some(());
+            return;
         }
         // Leaves out the equal files at the beginning and the end of both lists.
         let equal = |old: FileAt<'_>, new: FileAt<'_>| is_same && old.0 == new.0 && Arc::ptr_eq(old.1, new.1);
@@ -95,7 +97,6 @@ impl ChangedKeys {
         let tail = tails.take_while(|(old, new)| equal(**old, **new)).count();
         let middle = old[head..old.len() - tail].iter().chain(&new[head..new.len() - tail]);
         middle.for_each(|(_, file)| self.add_file(file, nodes));
-        Some(())
     }
 
     /// Adds the keys that have different values in two versions of a file.

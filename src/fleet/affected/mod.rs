@@ -96,7 +96,11 @@ impl Comparison<'_> {
         let mut changed = ChangedKeys::default();
         self.add_layers(&mut changed)?;
         let asks_functions = changed.asks_functions;
+        let any_key_on = std::mem::take(&mut changed.any_key_on);
         let mut affected = changed.into_nodes_by_key();
+        if !any_key_on.is_empty() {
+            affected.entry(LOOKUP_OPTIONS.into()).or_default().union_with(&any_key_on);
+        }
         let keys_asked_otherwise = self.keys_asked_otherwise()?;
         *touches_data = !affected.is_empty() || !keys_asked_otherwise.is_empty() || asks_functions;
         if !affected.is_empty() {
@@ -116,6 +120,9 @@ impl Comparison<'_> {
         }
         // Keys that others refer to are looked up without the strategies of manifests.
         affected.extend(keys_asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
+        for root in self.roots.iter().filter(|_| !any_key_on.is_empty()) {
+            affected.entry(root.clone()).or_default().union_with(&any_key_on);
+        }
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)
     }
@@ -146,6 +153,9 @@ impl Comparison<'_> {
     fn have_equal_options(&self) -> Option<bool> {
         let mut changed = ChangedKeys::default();
         self.add_layers(&mut changed)?;
+        if !changed.any_key_on.is_empty() {
+            return None;
+        }
         let mut affected = changed.into_nodes_by_key();
         let references = References::new(self)?;
         references.close(&mut affected);

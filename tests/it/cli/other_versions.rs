@@ -134,3 +134,21 @@ fn puppetfiles_that_say_the_same_are_calm() {
         assert_eq!(found, Vec::<Json>::new(), "{other}");
     }
 }
+
+/// A file that cannot be read concerns the nodes that read it, and no others.
+#[test]
+fn a_broken_file_says_nothing_of_other_nodes() {
+    let site = Sandbox::of(&format!(
+        "{SITE}-- Puppetfile\nmod 'puppetlabs-ntp', '1.0.0'\n-- data/nodes/web01.yaml\nntp::servers: [c]\n"
+    ));
+    site.files("-- data/common.yaml\nmotd: hello\nntp: [a, b]\nntp::servers: [a]\n");
+    site.commit("a key of a module that is not here");
+    for broken in ["ntp::servers: [c\n", "ntp::servers: [d]\n"] {
+        site.write("data/nodes/web01.yaml", broken);
+        site.commit(broken.trim());
+        let report = site.hierad("diff --format json").json();
+        let codes: Vec<&str> =
+            report["blind_spots"].as_array().unwrap().iter().filter_map(|spot| spot["code"].as_str()).collect();
+        assert_eq!((codes, &report["nodes"]["changed"]), (vec![], &1.into()), "{broken}");
+    }
+}
