@@ -158,6 +158,17 @@ pub fn judging(content: &[u8]) -> Vec<Option<Value>> {
     judging_names().map(|name| parsed.value.get(name).cloned()).collect()
 }
 
+/// Returns the settings of a file that do not judge the tree, for comparison; `None` if the file as a whole cannot be
+/// read, or may refer to values repeatedly.
+pub fn others(content: &[u8]) -> Option<Vec<Option<Value>>> {
+    if has_anchors(content) {
+        return None;
+    }
+    let parsed = yaml::parse(content);
+    let names = keys::Settings::RULES.iter().map(|(name, _)| *name).filter(|name| !is_judging(name));
+    parsed.fault.is_none().then(|| names.map(|name| parsed.value.get(name).cloned()).collect())
+}
+
 /// Returns true if a document may refer to a value repeatedly: comparing two such documents could take forever.
 pub(crate) fn has_anchors(content: &[u8]) -> bool {
     content.contains(&b'&')

@@ -17,7 +17,9 @@ use crate::pipeline::RevisionId;
 use crate::pipeline::judge::{Judge, Sides};
 use crate::policy::{Day, Policies};
 use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report, Verdict, count};
-use crate::settings::{MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder, judging};
+use crate::settings::{
+    MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder, judging, others,
+};
 use crate::tree::{BlobId, FileTree, Target, TreeError, changes, follow};
 
 /// The code of the blind spot for settings and profiles of the tree that differ.
@@ -173,6 +175,16 @@ impl SettingsJudge {
         if self.policies.is_some() { None } else { file().and_then(|file| policies_in(file.as_ref())).err() }
     }
 
+    /// Returns true if the settings of two revisions are known to differ in nothing but what judges the tree.
+    fn differ_in_judging_alone(&self, revisions: [RevisionId; 2]) -> bool {
+        let read = |id: RevisionId| {
+            let file = self.file_at(id, &self.paths[0]).ok()?;
+            others(file.map_or_else(String::new, |file| file.text).as_bytes())
+        };
+        let [one, other] = revisions.map(read);
+        one.is_some() && one == other
+    }
+
     /// Returns true if a settings file reads the tree differently from the checked-out one.
     pub(super) fn reads_otherwise(&self, file: Option<&SettingsFile>) -> bool {
         let readings = [self.checked_out.as_ref(), file].map(reading);
@@ -323,7 +335,9 @@ impl Judge for SettingsJudge {
         let error = self.fault_of(sides.judge())?;
         let trees = Diff { before: sides.before, after: sides.after }.map(|id| self.tree(id).ok().flatten());
         let changed = changes(&*trees.before?, &*trees.after?).ok()?;
-        let is_mending = changed.iter().all(|path| *path == self.paths[0]) && self.fault_of(sides.after).is_none();
+        let is_mending = changed.iter().all(|path| *path == self.paths[0])
+            && self.fault_of(sides.after).is_none()
+            && self.differ_in_judging_alone([sides.judge(), sides.after]);
         let hit = || PolicyHit::unreadable(MENDED, error.to_string());
         is_mending.then(|| PolicyHit { level: PolicyLevel::Warning, ..hit() })
     }

@@ -120,6 +120,19 @@ fn faults_of_policies_are_refused_when_they_come_and_can_be_corrected() {
         let found = lines(&corrected.is(0).json());
         assert!(found[0].starts_with("unreadable-policies | hit | warning | hierad.yaml:"), "{name}: {found:?}");
         assert_eq!(found.len(), 1, "{found:?}");
+        // Nor may it change how the data is read, or take the settings away.
+        for other in [of_tree(PORTS).replace("profiles:", "manifests: false\nprofiles:"), "-- hierad.yaml\n".to_owned()]
+        {
+            site.git(["checkout", "--quiet", "--detach", "HEAD~1"]);
+            site.files(&other);
+            site.commit("other settings");
+            let printed = site.hierad("diff --profiles profiles --exit-code=policies --format json").is(4).json();
+            assert!(
+                lines(&printed).iter().any(|hit| hit.starts_with("unreadable-policies | hit | failure | ")),
+                "{name}"
+            );
+            site.git(["checkout", "--quiet", "main"]);
+        }
         // What comes along is not judged, so it must not.
         site.files(WEB);
         site.commit("data");
