@@ -120,15 +120,14 @@ impl ChangedKeys {
         }
     }
 
-    /// Adds all keys of a level that only one revision has. Returns `None` if any key may differ.
-    pub(super) fn add_all(&mut self, levels: &ResolvedLevels) -> Option<()> {
-        if !levels.any_key_classes.is_empty() {
-            return None;
-        }
-        for (class, nodes) in levels.classes.iter().zip(levels.partition.classes()) {
+    /// Adds all keys of a level that only one revision has.
+    pub(super) fn add_all(&mut self, levels: &ResolvedLevels) {
+        for (at, (class, nodes)) in levels.classes.iter().zip(levels.partition.classes()).enumerate() {
+            if levels.any_key_classes.contains(&at) {
+                self.any_key_on.union_with(nodes);
+            }
             class.files().for_each(|(_, file)| self.add_file(file, nodes));
         }
-        Some(())
     }
 }
 

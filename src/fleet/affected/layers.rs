@@ -69,18 +69,20 @@ impl Comparison<'_> {
             return if are_same {
                 before.iter().zip(after).try_for_each(|(before, after)| changed.compare(before, after, &functions))
             } else {
-                before.iter().chain(after).try_for_each(|levels| changed.add_all(levels))
+                before.iter().chain(after).for_each(|levels| changed.add_all(levels));
+                Some(())
             };
         }
         // A value that is found at only one level is not merged, not even with itself.
         if merges_differ(&old, &new) {
-            return before.iter().chain(after).try_for_each(|levels| changed.add_all(levels));
+            before.iter().chain(after).for_each(|levels| changed.add_all(levels));
+            return Some(());
         }
         for pair in align(&old, &new, DeclaredLevel::means_the_same) {
             match pair {
                 (Some(old), Some(new)) => changed.compare(&before[old], &after[new], &functions)?,
-                (Some(old), None) => changed.add_all(&before[old])?,
-                (None, Some(new)) => changed.add_all(&after[new])?,
+                (Some(old), None) => changed.add_all(&before[old]),
+                (None, Some(new)) => changed.add_all(&after[new]),
                 (None, None) => {}
             }
         }
