@@ -1,6 +1,7 @@
 //! Finds levels outside of the repository, and levels that the settings map to folders that do not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::untracked::{self, Untracked};
 use crate::blind_spots::accept::Accepted;
@@ -209,7 +210,7 @@ pub(crate) fn overlay(places: &[&str]) -> Remedy {
     let Some(first) = places.iter().find(|place| !place.contains('*')) else {
         return accept::remedy("to silence this, add to hierad.yaml", OUTSIDE, names);
     };
-    let is_file = first.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'));
+    let is_file = Path::new(first).extension().is_some();
     let (what, example) = if is_file { ("file", "/srv/FILE") } else { ("folder", "/srv/DIR") };
     let words = format!(
         "name the {what} of this machine that has it in .git/hierad.yaml, such as datadirs: {{{}: {example}}} or, to silence this, add to hierad.yaml",
@@ -285,6 +286,24 @@ impl OutsideLevels {
             nodes: self.nodes,
             levels: self.levels,
             ..BlindSpot::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever names a folder for a file has all lookups fail.
+    #[test]
+    fn the_remedy_names_what_is_missing() {
+        for (path, what, example) in [
+            ("hieradata/private.yaml", "name the file", "/srv/FILE"),
+            ("hieradata/private", "name the folder", "/srv/DIR"),
+            ("a.d/.private", "name the folder", "/srv/DIR"),
+        ] {
+            let words = overlay(&[path]).words;
+            assert!(words.starts_with(what) && words.contains(example), "{path}: {words}");
         }
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn bounded(mut events: Vec<CommitEvent>, max_events: NonZeroUsize) ->
         let CommitEvent { branch, before, judge, .. } = events[0].clone();
         let after = events[extra].after;
         tracing::warn!(%branch, commits = extra + 1, until = %after, "too many new commits: the oldest are reported together");
-        let combined = CommitEvent { branch, before, after, kind: EventKind::Combined, judge, part: PushPart::Alone };
+        let combined = CommitEvent { judge, ..CommitEvent::new(branch, before, after, EventKind::Combined) };
         events.splice(..=extra, [combined]);
     }
     events
@@ -112,5 +112,25 @@ fn one_by_one(
 }
 
 fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
-    CommitEvent { branch: branch.clone(), before, after, kind, judge: None, part: PushPart::Alone }
+    CommitEvent::new(branch.clone(), before, after, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise a daemon that ends between them never reports the push.
+    #[test]
+    fn a_whole_push_is_handed_out_with_its_last_commit() {
+        let commit = |digit: &str| CommitId::from_hex(&digit.repeat(40)).unwrap();
+        let events = one_by_one(&BranchName::new("main"), &["a", "b", "c"].map(commit), None, EventKind::New);
+        assert_eq!(with_whole(events[..1].to_vec()), events[..1], "one commit is its own push");
+        let events = with_whole(events);
+        let parts = [PushPart::One, PushPart::One, PushPart::One, PushPart::Whole(3)];
+        assert_eq!(events.iter().map(|event| event.part).collect::<Vec<_>>(), parts);
+        assert_eq!((events[3].before, events[3].after), (None, commit("c")));
+        for (max, expected) in [(1, 1), (2, 2), (3, 4), (4, 4), (9, 4)] {
+            assert_eq!(count_together(&events, max), expected, "{max}");
+        }
+    }
 }

@@ -110,3 +110,16 @@ fn a_push_has_a_check_and_no_comment() {
     assert_eq!(scene.forge.check(&head, "hierad")["output"]["title"], "1 key changes on 1 of 2 nodes");
     assert_eq!(scene.forge.state().comments.len(), 0);
 }
+
+#[test]
+fn a_dry_run_shows_what_would_be_posted() {
+    let scene = Scene::new(Kind::GitHub);
+    scene.push(FIRST);
+    let shown = scene.site.hierad("review --base main --head feature --dry-run");
+    assert!(shown.ok().contains("changes on"), "{shown:?}");
+    let summary = scene.site.beside("summary");
+    let shown =
+        scene.site.hierad(&format!("review --base main --head feature --dry-run --summary {}", summary.display()));
+    assert_eq!(shown.ok(), "", "it is in the summary");
+    assert!(std::fs::read_to_string(summary).unwrap().contains("changes on"));
+}

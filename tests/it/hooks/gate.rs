@@ -124,6 +124,15 @@ fn a_comparison_that_hangs_is_ended() {
 }
 
 #[test]
+fn a_gate_without_nodes_says_where_its_settings_are() {
+    let site = gated();
+    let settings = site.beside("origin.git/hierad.yaml");
+    std::fs::write(&settings, SETTINGS.replace("profiles:", "modulepath:")).unwrap();
+    commit(&site, "-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    push(&site, &[], "origin main").is(1).says(&["cannot be checked: no node profiles", "origin.git/hierad.yaml)"]);
+}
+
+#[test]
 fn a_push_that_is_let_past_is_logged() {
     let site = gated();
     let log = || std::fs::read_to_string(site.beside("origin.git/hierad-gate.log")).unwrap_or_default();
@@ -140,10 +149,16 @@ fn a_push_that_is_let_past_is_logged() {
     assert_eq!(line["reason"], "the site is down");
     assert!(line["moved"][0].as_str().unwrap().ends_with(&format!(" {new} refs/heads/main")), "{line}");
     assert!(line["time"].is_string() && line["who"] == "ada", "{line}");
+    // A server that sets no name has a user all the same.
+    commit(&site, "-- data/roles/web.yaml\nport: 83\n");
+    let flags = "-o hierad-bypass=again origin main";
+    site.shell(&format!("env -u USER -u LOGNAME git push --quiet {flags}")).is(0);
+    let line: serde_json::Value = serde_json::from_str(log().lines().last().unwrap()).unwrap();
+    assert!(line["who"].as_str().unwrap().starts_with("uid "), "{line}");
     // Nothing is noted of a push that needs no way past, and none is told where the server takes no options.
     commit(&site, "-- data/roles/db.yaml\nport: 5433\n");
     push(&site, &[], "-o hierad-bypass=needless origin main").ok();
-    assert_eq!(log().lines().count(), 1);
+    assert_eq!(log().lines().count(), 2);
     commit(&site, "-- data/roles/web.yaml\nport: 82\n");
     let refused = push(&site, &["receive.advertisePushOptions=false"], "origin main");
     assert!(!refused.is(1).err.contains("hierad-bypass"), "{refused:#?}");
