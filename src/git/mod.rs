@@ -42,7 +42,7 @@ pub use refs::branches::{BranchPatterns, Branches, PatternError, RefChange, chan
 pub use refs::{Head, RefsError, RevisionError};
 pub use remote::mirror::{Mirror, MirrorError};
 pub use remote::quarantine::{Quarantine, QuarantineError};
-pub use remote::{Moved, PasswordPrompt, References, Remote};
+pub use remote::{Moved, PasswordPrompt, References, Remote, is_remote_address};
 pub use scratch::{Scratch, ScratchError};
 pub use submodules::gitmodules::{GITMODULES, names_by_path};
 pub use tree::CommitTree;
@@ -411,7 +411,7 @@ impl Repository {
     /// not contacted.
     pub fn has_remote(&self, remote: &str) -> Result<bool, CommandError> {
         let address = self.shared().query(&["ls-remote", "--get-url", "--", remote])?.unwrap_or_default();
-        Ok(address.trim_end() != remote || remote.contains([':', '/']))
+        Ok(address.trim_end() != remote || is_remote_address(remote))
     }
 
     /// Returns true if the repository has any remote.

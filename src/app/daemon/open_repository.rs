@@ -28,14 +28,17 @@ pub(super) struct OpenRepository {
     pub(super) mirrored: Option<String>,
 }
 
-/// The remote of a mirror.
+/// The usual remote, and the only one that a mirror has.
 pub(super) const ORIGIN: &str = "origin";
 
 impl OpenRepository {
     /// Returns a remote by its name or address.
     pub(super) fn remote(&self, name: &str) -> Remote {
-        let address = self.mirrored.as_deref().filter(|_| name == ORIGIN).unwrap_or(name);
-        self.repository.remote(address, PasswordPrompt::Nobody)
+        let remote = self.repository.remote(name, PasswordPrompt::Nobody);
+        match &self.mirrored {
+            Some(address) if name == ORIGIN => remote.at(address),
+            _ => remote,
+        }
     }
 }
 

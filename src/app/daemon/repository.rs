@@ -19,7 +19,7 @@ use crate::daemon::service::{Look, Opened, ServedRepository};
 use crate::disk::can_write;
 use crate::event::RepositoryName;
 use crate::forge::Page;
-use crate::git::{BranchName, BranchPatterns, Mirror, OpenError};
+use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, is_remote_address};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::settings::{RepositorySetting, RepositorySource};
 
@@ -105,20 +105,8 @@ impl WatchedRepository {
     /// Checks that the repository can be opened, that snapshots and reviews can write to it, and that it has the
     /// remotes that snapshots are pushed to. Mirrors are not checked: they are in the folder of the state.
     pub(super) fn check(&self, options: &DaemonOptions, settings: &Settings) -> Result<()> {
-        if let Some(MirrorFetcher { mirror, .. }) = &self.fetcher {
-            let is_remote = |push: &PushTarget| push.remote == ORIGIN || push.remote.contains(['/', ':']);
-            let wrong = settings.snapshots.iter().find_map(|SnapshotSetting { name, place, .. }| match place {
-                SnapshotTarget::Reference { push: Some(push), .. } if !is_remote(push) => Some((name, &push.remote)),
-                _ => None,
-            });
-            return wrong.map_or(Ok(()), |(name, remote)| {
-                let url = &mirror.url;
-                Err(format!(
-                    "snapshots '{name}': the mirror of {url} has no remote '{remote}': 'push' may be '{ORIGIN}', which \
-                     is that repository, or an address"
-                )
-                .into())
-            });
+        if self.fetcher.is_some() {
+            return self.check_mirror(settings);
         }
         let repository = self.open(options, &[])?.opened.repository;
         let folder = repository.common_dir();
@@ -134,6 +122,24 @@ impl WatchedRepository {
         }
         if let Some(review) = requests::reviews_of(settings, &self.name).next() {
             check_writable(&format!("reviews of {}", review.name), folder)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that snapshots could be pushed from a mirror, which is not there before it is fetched.
+    fn check_mirror(&self, settings: &Settings) -> Result<()> {
+        for SnapshotSetting { name, place, .. } in &settings.snapshots {
+            if let SnapshotTarget::Reference { push: Some(PushTarget { remote, .. }), .. } = place
+                && remote != ORIGIN
+                && !is_remote_address(remote)
+            {
+                let text = format!(
+                    "snapshots '{name}': the mirror {} has no remote '{remote}': 'push' may be '{ORIGIN}', which is \
+                     what it mirrors, or an address",
+                    self.name
+                );
+                return Err(text.into());
+            }
         }
         Ok(())
     }

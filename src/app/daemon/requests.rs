@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::open_repository::RepositoryHandle;
+use super::open_repository::{ORIGIN, RepositoryHandle};
 use crate::app::settings::{ReviewSetting, Settings};
 use crate::app::{DaemonOptions, Overrides, Program, Result};
 use crate::daemon::http::Project;
@@ -19,9 +19,6 @@ use crate::settings::Limits;
 
 /// The time for fetching and posting, on top of the comparison's: forges may make a client wait.
 const FETCH_AND_POST_TIME: Duration = Duration::from_mins(20);
-
-/// The remote of repositories that are not mirrors.
-const DEFAULT_REMOTE: &str = "origin";
 
 /// The id of a configuration that needs no name.
 const DEFAULT_ID: &str = "default";
@@ -113,7 +110,7 @@ pub(super) fn reviews(
 
 /// Returns the arguments of a project's reviews, except for the number of the request.
 fn arguments(setting: &ReviewSetting, reviewed: &ReviewedRepository) -> Vec<OsString> {
-    let remote = setting.remote.as_ref().or(reviewed.url.as_ref()).map_or(DEFAULT_REMOTE, String::as_str);
+    let remote = setting.remote.as_ref().or(reviewed.url.as_ref()).map_or(ORIGIN, String::as_str);
     let mut arguments: Vec<OsString> = vec!["review".into(), "--bound".into(), "--fetch".into()];
     arguments.extend(reviewed.overrides.arguments());
     let id = setting.id.as_deref().unwrap_or(DEFAULT_ID);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::STDOUT;
 use crate::disk::FileMode;
-use crate::git::{BranchName, BranchPatterns};
+use crate::git::{BranchName, BranchPatterns, is_remote_address};
 use crate::schedule::Schedule;
 use crate::settings::repository::seconds;
 use crate::settings::source::SourceFile;
@@ -128,8 +128,8 @@ fn check(
     }
     let limit = seconds("push_timeout", push_timeout.unwrap_or(DEFAULT_PUSH_TIMEOUT));
     let limit = limit.map_err(|text| invalid(&format!("need {text}")))?;
-    if let Some(remote) = push.as_ref().filter(|remote| several && remote.contains(['/', ':'])) {
-        return Err(invalid(&one_address(remote)));
+    if several && push.as_deref().is_some_and(is_remote_address) {
+        return Err(invalid(ONE_ADDRESS));
     }
     let push = push.map(|remote| PushTarget { remote, limit });
     let place = match (reference, folder) {
@@ -169,12 +169,9 @@ fn check(
     Ok(SnapshotSetting { name: name.to_owned(), place, branches, retry_for, schedule })
 }
 
-/// Returns the fault of a push of several repositories to one address.
-fn one_address(remote: &str) -> String {
-    format!(
-        "of several repositories would be pushed to the same references of {remote}: name a remote, such as 'origin'"
-    )
-}
+/// The fault of a push of several repositories to one address, which may have a password and is not told.
+const ONE_ADDRESS: &str =
+    "of several repositories would be pushed to the same references: name a remote, such as 'origin', for an address";
 
 /// Returns true if the patterns select exactly one branch.
 fn is_one_branch(patterns: &[String]) -> bool {

@@ -33,8 +33,10 @@ pub enum PasswordPrompt {
 #[derive(Debug, Clone)]
 pub struct Remote {
     command: GitCommand,
-    /// The name or the address.
+    /// The name or the address, as messages have it.
     pub name: String,
+    /// The name or the address for git.
+    address: String,
     password_prompt: PasswordPrompt,
     limits: Limits,
 }
@@ -63,7 +65,14 @@ impl Moved<'_> {
 
 impl Remote {
     pub(super) fn new(command: GitCommand, name: &str, password_prompt: PasswordPrompt) -> Remote {
-        Remote { command, name: name.to_owned(), password_prompt, limits: limited::TRANSFER.into() }
+        let (name, address) = (name.to_owned(), name.to_owned());
+        Remote { command, name, address, password_prompt, limits: limited::TRANSFER.into() }
+    }
+
+    /// Gives the remote an address that its repository does not know, and that no message shows.
+    #[must_use]
+    pub fn at(self, address: &str) -> Remote {
+        Remote { address: address.to_owned(), ..self }
     }
 
     /// Limits the time of each exchange.
@@ -84,7 +93,7 @@ impl Remote {
 
     /// Returns the references that patterns such as `refs/x/*` select.
     pub fn references(&self, patterns: &[&str]) -> Result<References, CommandError> {
-        let list = self.run("ls-remote", &[&["--refs", "--", &self.name], patterns].concat())?;
+        let list = self.run("ls-remote", &[&["--refs", "--", &self.address], patterns].concat())?;
         Ok(list.lines().filter_map(listed).collect())
     }
 
@@ -92,7 +101,7 @@ impl Remote {
     pub fn fetch(&self, from: &str, to: &str) -> Result<(), CommandError> {
         let refspec = format!("+{from}:{to}");
         let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"];
-        self.run("fetch", &[&options[..], &[&self.name, &refspec]].concat()).map(drop)
+        self.run("fetch", &[&options[..], &[&self.address, &refspec]].concat()).map(drop)
     }
 
     /// Fetches references, or commits, and records their targets only in `FETCH_HEAD`. Each object is stored in a
@@ -100,7 +109,7 @@ impl Remote {
     /// end of a long chain of deltas.
     pub(super) fn fetch_nowhere(&self, names: &[&str]) -> Result<(), CommandError> {
         let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--"];
-        self.run_with(&["-c", STORE_LOOSE], "fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
+        self.run_with(&["-c", STORE_LOOSE], "fetch", &[&options[..], &[&self.address], names].concat()).map(drop)
     }
 
     /// Fetches references to hierad's own references. In a shallow clone, also fetches `deepen` more commits.
@@ -109,14 +118,14 @@ impl Remote {
         let depth = deepen.map(|commits| format!("--deepen={commits}"));
         let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
         let mut arguments: Vec<&str> = options.into_iter().chain(depth.as_deref()).collect();
-        arguments.extend(["--", &self.name]);
+        arguments.extend(["--", &self.address]);
         arguments.extend(refspecs.iter().map(String::as_str));
         self.run("fetch", &arguments).map(drop)
     }
 
     /// Pushes a reference, if that fast-forwards the remote's.
     pub fn push(&self, reference: &str) -> Result<(), CommandError> {
-        self.run("push", &["--quiet", "--no-verify", "--end-of-options", &self.name, reference]).map(drop)
+        self.run("push", &["--quiet", "--no-verify", "--end-of-options", &self.address, reference]).map(drop)
     }
 
     /// Moves references, even if that is no fast-forward. Fails for one that was moved since it was seen, and leaves
@@ -126,7 +135,7 @@ impl Remote {
             return Ok(());
         }
         let leases = moves.iter().map(Moved::lease);
-        let end = ["--end-of-options".to_owned(), self.name.clone()];
+        let end = ["--end-of-options".to_owned(), self.address.clone()];
         let arguments: Vec<String> = leases.chain(end).chain(moves.iter().map(Moved::refspec)).collect();
         let arguments = ["--quiet", "--no-verify"].into_iter().chain(arguments.iter().map(String::as_str));
         self.run("push", &arguments.collect::<Vec<_>>()).map(drop)
@@ -153,6 +162,11 @@ impl Remote {
         }
         Err(self.command.failed(subcommand, &output.stderr))
     }
+}
+
+/// Returns true if a text for git to exchange with is an address, not the name of a remote.
+pub fn is_remote_address(text: &str) -> bool {
+    text.contains([':', '/'])
 }
 
 /// Parses a line of `git ls-remote`, or one of `git for-each-ref` with a tab.

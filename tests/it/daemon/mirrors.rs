@@ -80,6 +80,89 @@ fn local_and_remote_repositories_are_watched() {
     daemon.wait().unwrap();
 }
 
+/// A mirror has no remotes, so `origin` is what it mirrors.
+#[test]
+fn snapshots_of_a_mirror_are_pushed_to_what_it_mirrors() {
+    let there = Sandbox::of(SITE);
+    there.sh("git clone -q --bare . ../server");
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    fs::write(path("profiles.ndjson"), PROFILES).unwrap();
+    let url = format!("file://{}", there.beside("server").display());
+    let write = |push: &str, more: &str| {
+        let settings = format!(
+            "profiles: profiles.ndjson\nstate: state\nsinks: {{files: {{folder: files}}}}\n\
+             snapshots: {{history: {{ref: true, push: '{push}'}}}}\n\
+             repositories: {{there: {{url: '{url}', fetch: 0.1}}{more}}}\n"
+        );
+        fs::write(path("hierad.yaml"), settings).unwrap();
+    };
+    let check = || run(hierad(place.path()).args(["--config", "hierad.yaml", "watch", "--check-config"]));
+    write("nosuch", "");
+    let refused = check();
+    assert!(refused.status == 1 && refused.err.contains("the mirror there has no remote 'nosuch'"), "{refused:?}");
+    assert!(!refused.err.contains(&url), "an address may have a password: {refused:?}");
+    write(&url, &format!(", other: {{url: '{url}2'}}"));
+    let refused = check();
+    assert!(refused.status == 1 && refused.err.contains("name a remote, such as 'origin'"), "{refused:?}");
+    write("origin", &format!(", other: {{url: '{url}2'}}"));
+    assert_eq!(check().status, 0);
+    write("origin", "");
+    assert_eq!(check().status, 0);
+    let log = fs::File::create(path("log")).unwrap();
+    let mut command = hierad(place.path());
+    command.args(["-v", "--config", "hierad.yaml", "watch", "--poll", "0.05"]).stdout(Stdio::null()).stderr(log);
+    let mut daemon = command.spawn().unwrap();
+    let said = |words: &str| fs::read_to_string(path("log")).unwrap().contains(words);
+    Service::patiently("the watch", || said("hierad: watching"));
+    there.commit("one");
+    there.sh("git push -q ../server main");
+    let snapshots = || there.sh("git -C ../server for-each-ref refs/hierad/snapshots/main");
+    Service::patiently("the snapshots there", || !snapshots().is_empty());
+    assert!(!said(&url), "no line needs the address");
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
+
+/// Earlier commits are reported again with settings as a service has them, if they name one repository.
+#[test]
+fn earlier_commits_are_reported_by_settings_of_one_repository() {
+    let site = Sandbox::of(SITE);
+    site.commit("one");
+    site.commit("two");
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    fs::write(path("profiles.ndjson"), PROFILES).unwrap();
+    let write = |more: &str| {
+        let settings = format!(
+            "profiles: profiles.ndjson\nstate: state\nsinks: {{files: {{folder: files}}}}\n\
+             repositories: {{here: {{path: {}}}{more}}}\n",
+            site.root().display()
+        );
+        fs::write(path("hierad.yaml"), settings).unwrap();
+    };
+    let watch = || {
+        let mut command = hierad(place.path());
+        command.args(["--config", "hierad.yaml", "watch", "--poll", "0.05", "--since", "HEAD~2"]);
+        command
+    };
+    write(&format!(", other: {{path: {}}}", site.root().display()));
+    let refused = run(&mut watch());
+    assert!(refused.status == 1 && refused.err.contains("--since needs the settings of one alone"), "{refused:?}");
+    write("");
+    let mut daemon = watch().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let reports = || {
+        fs::read_dir(path("files")).map_or(0, |files| {
+            files
+                .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "json"))
+                .count()
+        })
+    };
+    Service::patiently("both reports", || reports() == 2);
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
+
 #[test]
 fn a_branch_with_the_name_of_a_former_default_branch_is_not_the_default_branch() {
     // What a stranger pushes, and what becomes of the former default branch when another one is that.
