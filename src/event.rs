@@ -32,6 +32,13 @@ pub struct CommitEvent {
     pub part: PushPart,
 }
 
+impl CommitEvent {
+    /// Makes an event that is alone in its push and judged by the settings of `before`.
+    pub fn new(branch: BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
+        CommitEvent { branch, before, after, kind, judge: None, part: PushPart::Alone }
+    }
+}
+
 /// The part of an event in a push. Commits that come to a branch between two scans count as one push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PushPart {
@@ -50,27 +57,24 @@ impl PushPart {
         matches!(self, PushPart::Whole(_))
     }
 
-    /// Returns the words for it in the database.
-    pub fn to_words(self) -> String {
+    /// Returns the number for it in the database: that of the commits of a whole push, which are two or more.
+    pub fn number(self) -> u32 {
         match self {
-            PushPart::Alone => "alone".to_owned(),
-            PushPart::One => "one".to_owned(),
-            PushPart::Whole(commits) => format!("{WHOLE}{commits}"),
+            PushPart::Alone => 0,
+            PushPart::One => 1,
+            PushPart::Whole(commits) => commits,
         }
     }
 
-    /// Returns the part that words stand for, or `None` for unknown words.
-    pub fn from_words(words: &str) -> Option<PushPart> {
-        match words {
-            "alone" => Some(PushPart::Alone),
-            "one" => Some(PushPart::One),
-            _ => Some(PushPart::Whole(words.strip_prefix(WHOLE)?.parse().ok()?)),
+    /// Returns the part that a number stands for.
+    pub fn from_number(number: u32) -> PushPart {
+        match number {
+            0 => PushPart::Alone,
+            1 => PushPart::One,
+            commits => PushPart::Whole(commits),
         }
     }
 }
-
-/// The beginning of the words for whole pushes, which their number of commits follows.
-const WHOLE: &str = "whole ";
 
 /// The way in which a commit has come to a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,7 +223,7 @@ mod tests {
         assert!(EventKind::ALL.iter().all(|kind| EventKind::from_word(kind.as_str()) == Some(*kind)));
         assert_eq!(EventKind::from_word("other"), None);
         for part in [PushPart::Alone, PushPart::One, PushPart::Whole(200)] {
-            assert_eq!(PushPart::from_words(&part.to_words()), Some(part));
+            assert_eq!(PushPart::from_number(part.number()), part);
         }
     }
 

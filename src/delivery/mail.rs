@@ -265,7 +265,7 @@ fn body(parcel: &Parcel, whole: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{JobId, JobNumber, PushPart};
+    use crate::event::{JobId, JobNumber};
     use crate::git::{BranchName, CommitId};
 
     fn parcel() -> Parcel {
@@ -275,14 +275,12 @@ mod tests {
                 number: JobNumber(7),
                 repository: "control".into(),
             },
-            event: CommitEvent {
-                branch: BranchName::new("production"),
-                before: CommitId::from_hex(&"a".repeat(40)),
-                after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
-                kind: EventKind::New,
-                judge: None,
-                part: PushPart::Alone,
-            },
+            event: CommitEvent::new(
+                BranchName::new("production"),
+                CommitId::from_hex(&"a".repeat(40)),
+                CommitId::from_hex(&"b".repeat(40)).unwrap(),
+                EventKind::New,
+            ),
             report: b"{}\n".as_slice().into(),
             text: Some("2 keys change on both nodes\nbefore a\n".into()),
         }

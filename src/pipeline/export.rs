@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::{Comparison, Pipeline, PipelineError, RevisionId};
 use crate::diff::{self, Diff};
-use crate::event::{CommitEvent, EventKind, PushPart};
+use crate::event::{CommitEvent, EventKind};
 use crate::fleet::{self, NodesByKey, Revision};
 use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
@@ -164,8 +164,7 @@ impl Exporter {
         tracing::warn!(%branch, commit = %source, "the snapshots of this commit were wrong: they are written once more");
         self.written.insert(branch.clone(), State { is_wrong: true, ..state });
         let (before, kind) = (Some(source), EventKind::Facts);
-        let again =
-            CommitEvent { branch: branch.clone(), before, after: source, kind, judge: None, part: PushPart::Alone };
+        let again = CommitEvent::new(branch.clone(), before, source, kind);
         self.batch(branch, &[again], None)
     }
 

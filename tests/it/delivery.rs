@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hierad::delivery::{DeliveryError, Filter, Parcel, Sink, Target};
-use hierad::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, PushPart};
+use hierad::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use crate::support::Sandbox;
@@ -34,14 +34,12 @@ fn job(number: i64, id: &str) -> JobName {
 fn parcel(report: &[u8]) -> Parcel {
     Parcel {
         job: job(7, "00112233445566778899aabbccddeeff"),
-        event: CommitEvent {
-            branch: BranchName::new("production"),
-            before: CommitId::from_hex(&"a".repeat(40)),
-            after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
-            kind: EventKind::New,
-            judge: None,
-            part: PushPart::Alone,
-        },
+        event: CommitEvent::new(
+            BranchName::new("production"),
+            CommitId::from_hex(&"a".repeat(40)),
+            CommitId::from_hex(&"b".repeat(40)).unwrap(),
+            EventKind::New,
+        ),
         report: Arc::from(report),
         text: Some("2 keys change on both nodes\n".into()),
     }

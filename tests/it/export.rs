@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hierad::disclosure::Disclosure;
-use hierad::event::{CommitEvent, EventKind, PushPart};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::fleet::Fleet;
 use hierad::git::{BranchName, CommitId};
 use hierad::hiera::layer::EnvironmentOptions;
@@ -71,5 +71,5 @@ fn main_branch() -> BranchName {
 }
 
 fn event(before: Option<CommitId>, after: CommitId) -> CommitEvent {
-    CommitEvent { branch: main_branch(), before, after, kind: EventKind::New, judge: None, part: PushPart::Alone }
+    CommitEvent::new(main_branch(), before, after, EventKind::New)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hierad::app::{BranchPipelines, Overrides, Workspace};
-use hierad::event::{CommitEvent, EventKind, PushPart};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
 use hierad::hiera::Outcome;
 use hierad::pipeline::RevisionId;
@@ -90,14 +90,7 @@ fn a_variable_that_appears_while_profiles_change_is_known() {
     let pipeline = pipelines.get(None).unwrap();
     fs::write(site.beside("nodes.yaml"), "name: n\nvariables: {role: web, site: bb}\n").unwrap();
     assert_eq!(pipeline.fleet.nodes_without("site").len(), 0, "the file is found changed");
-    let event = CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after: commit,
-        kind: EventKind::Created,
-        judge: None,
-        part: PushPart::Alone,
-    };
+    let event = CommitEvent::new(BranchName::new("main"), None, commit, EventKind::Created);
     let report = pipelines.compare(&event).unwrap().report;
     let outcome = report.changes.iter().find(|change| &*change.key == "x").unwrap().outcome.after.clone().unwrap();
     assert_eq!(*outcome, Outcome::Found(Value::from("at bb")));

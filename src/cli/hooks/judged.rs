@@ -8,7 +8,7 @@ use super::unexpected;
 use crate::cli::diff::{HOOK_LINES, style};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, output};
-use crate::event::{CommitEvent, EventKind, PushPart};
+use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, BranchPatterns, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
@@ -81,7 +81,7 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
             drop(progress);
             let branch = BranchName::new(remote.branch(&update.branch));
             let (before, after, kind) = (Some(before), update.new, EventKind::New);
-            report.event = Some(CommitEvent { branch, before, after, kind, judge: None, part: PushPart::Alone });
+            report.event = Some(CommitEvent::new(branch, before, after, kind));
             effects.add(&report);
             print(&report, global)?;
         }

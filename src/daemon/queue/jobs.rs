@@ -69,7 +69,7 @@ impl RenderedReport {
 }
 
 /// The columns of [`Job`], in its order.
-pub(super) const JOB_COLUMNS: &str = "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge, job.part";
+pub(super) const JOB_COLUMNS: &str = "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge, job.push";
 
 /// The number of these columns: the index of the first one after them.
 pub(super) const JOB_COLUMN_COUNT: usize = 10;
@@ -140,7 +140,7 @@ impl Queue {
         let mut number = job.name.number.0;
         while let Some(before) = job.event.before.filter(|_| job.event.kind != EventKind::Facts) {
             let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
-                AND state = 'failed' AND kind != 'facts' AND part NOT LIKE 'whole%' AND number < ? ORDER BY number DESC LIMIT 1";
+                AND state = 'failed' AND kind != 'facts' AND push < 2 AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first_row(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
             // What came before an unreadable job is not known. The job was logged when it was set aside.
@@ -255,10 +255,10 @@ pub(super) async fn insert(
         }
         earlier += 1;
     };
-    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, judge, part, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?)";
+    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, judge, push, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?)";
     let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
     let judge = event.judge.map(|judge| judge.to_string());
-    query.bind(kind).bind(judge).bind(event.part.to_words()).bind(now()).execute(connection).await?;
+    query.bind(kind).bind(judge).bind(event.part.number()).bind(now()).execute(connection).await?;
     Ok(())
 }
 
@@ -292,8 +292,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
         kind: EventKind::from_word(&kind)
             .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
         judge: row.commit_if_any(8)?,
-        // A part that cannot be read is not worth losing a report.
-        part: PushPart::from_words(&row.text(9)?).unwrap_or_default(),
+        part: PushPart::from_number(row.count(9)?),
     };
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
@@ -310,8 +309,7 @@ pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
     let before = row.commit_if_any(4).unwrap_or_default();
     let after = row.commit(5).unwrap_or(CommitId::NOWHERE);
     let kind = EventKind::from_word(&row.text(6)?).unwrap_or(EventKind::New);
-    let event =
-        CommitEvent { branch: BranchName::new(row.text(3)?), before, after, kind, judge: None, part: PushPart::Alone };
+    let event = CommitEvent::new(BranchName::new(row.text(3)?), before, after, kind);
     let (id, repository) = (JobId::new(row.text(1)?), RepositoryName::new(row.text(2)?));
     let name = JobName { id, number: JobNumber(row.try_get(0)?), repository };
     Ok(Job { name, event, attempts: row.count(7)?.into(), set_aside: Vec::new(), is_delicate: false, answers: None })

@@ -53,7 +53,7 @@ const DATABASE_FILE: &str = "queue.db";
 const LOCK_FILE: &str = "lock";
 
 /// The steps of the schema: each upgrades it to the next version.
-const SCHEMA: [&str; 2] = [include_str!("schema.sql"), "ALTER TABLE job ADD COLUMN part TEXT NOT NULL DEFAULT 'alone'"];
+const SCHEMA: [&str; 2] = [include_str!("schema.sql"), "ALTER TABLE job ADD COLUMN push INTEGER NOT NULL DEFAULT 0"];
 
 /// The version of the schema, as stored in `user_version`.
 const VERSION: usize = SCHEMA.len();

@@ -7,7 +7,7 @@ use super::checkpoints::read_tip;
 use super::database::row::Columns;
 use super::jobs::insert;
 use super::{Queue, QueueError};
-use crate::event::{CommitEvent, EventKind, PushPart, RepositoryName};
+use crate::event::{CommitEvent, EventKind, RepositoryName};
 use crate::git::{BranchName, CommitId};
 
 /// A branch and its tip, the answers of its last report, and those that a job was made for last.
@@ -30,8 +30,7 @@ impl Queue {
                 Some(answers) if answers == last || next.as_deref() == Some(last) => {}
                 Some(_) => {
                     let kind = EventKind::Facts;
-                    let (to, part) = (branch.clone(), PushPart::Alone);
-                    let event = CommitEvent { branch: to, before: Some(tip), after: tip, kind, judge: None, part };
+                    let event = CommitEvent::new(branch.clone(), Some(tip), tip, kind);
                     insert(&mut step, repository, &event, last).await?;
                     let update = "UPDATE nodes SET next = ? WHERE repository = ? AND branch = ?";
                     let update = sqlx::query(update).bind(last).bind(repository.as_str()).bind(branch.as_str());

@@ -47,7 +47,7 @@ impl Queue {
     pub async fn report(&self, wanted: ReportQuery<'_>) -> Result<Option<Vec<u8>>, QueueError> {
         let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ?1 \
             AND (?2 IS NULL OR job.repository = ?2) AND (?3 IS NULL OR job.branch = ?3) \
-            AND (job.number = ?4 OR ?4 IS NULL AND job.kind != 'facts' AND job.part NOT LIKE 'whole%') ORDER BY job.number DESC LIMIT 1";
+            AND (job.number = ?4 OR ?4 IS NULL AND job.kind != 'facts' AND job.push < 2) ORDER BY job.number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
         match self.first_row(query).await? {
@@ -60,7 +60,7 @@ impl Queue {
     pub async fn reason(&self, wanted: ReportQuery<'_>) -> Result<Option<String>, QueueError> {
         let query = "SELECT error FROM job WHERE state = 'failed' AND after = ?1 \
             AND (?2 IS NULL OR repository = ?2) AND (?3 IS NULL OR branch = ?3) \
-            AND (number = ?4 OR ?4 IS NULL AND kind != 'facts' AND part NOT LIKE 'whole%') ORDER BY number DESC LIMIT 1";
+            AND (number = ?4 OR ?4 IS NULL AND kind != 'facts' AND push < 2) ORDER BY number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
         Ok(self.first_row(query).await?.map(|row| row.text_if_any(0)).transpose()?.flatten())
@@ -71,7 +71,7 @@ impl Queue {
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB_COLUMNS}, job.resolved FROM report JOIN job ON job.number = report.job \
-             WHERE report.job < ? AND job.part NOT LIKE 'whole%' ORDER BY report.job DESC LIMIT ?"
+             WHERE report.job < ? AND job.push < 2 ORDER BY report.job DESC LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(before.0).bind(limit);
         self.all_rows(query).await?.iter().map(stored).collect()
@@ -87,7 +87,7 @@ impl Queue {
     ) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB_COLUMNS}, job.resolved FROM resolution JOIN job ON job.number = resolution.job \
-             JOIN report ON report.job = job.number WHERE resolution.sequence > ? AND job.number < ? AND job.part NOT LIKE 'whole%' \
+             JOIN report ON report.job = job.number WHERE resolution.sequence > ? AND job.number < ? AND job.push < 2 \
              ORDER BY resolution.sequence LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(cursor.0).bind(before.0).bind(limit);
@@ -116,7 +116,7 @@ impl Queue {
     /// skipped.
     pub async fn report_after(&self, cursor: Cursor) -> Result<Option<(Cursor, JobNumber, Vec<u8>)>, QueueError> {
         let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) JOIN job ON job.number = job \
-            WHERE sequence > ? AND part NOT LIKE 'whole%' ORDER BY sequence LIMIT 1";
+            WHERE sequence > ? AND push < 2 ORDER BY sequence LIMIT 1";
         let mut after = cursor.0;
         while let Some(row) = self.first_row(sqlx::query(query).bind(after)).await? {
             after = row.try_get(0)?;

@@ -80,7 +80,7 @@ mod tests {
     use super::super::apart;
     use super::super::resolution::{AttemptLimits, Recovery, Resolved};
     use super::*;
-    use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, PushPart};
+    use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
     use crate::git::{BranchName, CommitId};
 
     /// Waits until it is told to fail, or panics.
@@ -115,14 +115,7 @@ mod tests {
 
     fn job(attempts: i64) -> Job {
         let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
-        let event = CommitEvent {
-            branch: BranchName::new("main"),
-            before: None,
-            after,
-            kind: EventKind::New,
-            judge: None,
-            part: PushPart::Alone,
-        };
+        let event = CommitEvent::new(BranchName::new("main"), None, after, EventKind::New);
         let name = JobName { id: JobId::new("1"), number: JobNumber(1), repository: "data".into() };
         Job { name, event, attempts, set_aside: Vec::new(), is_delicate: false, answers: None }
     }

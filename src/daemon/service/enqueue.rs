@@ -80,7 +80,7 @@ impl Handler for Enqueuer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{EventKind, PushPart};
+    use crate::event::EventKind;
     use crate::git::{BranchName, CommitId};
 
     #[tokio::test]
@@ -92,14 +92,7 @@ mod tests {
         // Uses a connection that is still to be opened.
         let mut enqueuer = Enqueuer::new(queue.beside(), "data".into(), Arc::default(), handle.clone());
         let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
-        let events = [CommitEvent {
-            branch: BranchName::new("main"),
-            before: None,
-            after,
-            kind: EventKind::New,
-            judge: None,
-            part: PushPart::Alone,
-        }];
+        let events = [CommitEvent::new(BranchName::new("main"), None, after, EventKind::New)];
         std::fs::rename(&folder, &away).unwrap();
         assert!(matches!(enqueuer.handle(&events).await, Err(HandlerError::Refused(_))));
         enqueuer.looked(false);

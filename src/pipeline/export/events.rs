@@ -1,6 +1,6 @@
 //! Lists the commits of a branch whose snapshots are to be written.
 
-use crate::event::{CommitEvent, EventKind, PushPart};
+use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, CommitId, HistoryError, ObjectError, Repository};
 use crate::snapshot::history::Last;
 
@@ -56,5 +56,5 @@ pub fn one(repository: &Repository, branch: &BranchName, commit: CommitId) -> Re
 }
 
 fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
-    CommitEvent { branch: branch.clone(), before, after, kind, judge: None, part: PushPart::Alone }
+    CommitEvent::new(branch.clone(), before, after, kind)
 }

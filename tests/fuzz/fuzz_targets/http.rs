@@ -13,7 +13,7 @@ use hierad::daemon::http::{
     NodeSnapshot, Options,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
-use hierad::event::{CommitEvent, EventKind, PushPart, RepositoryName};
+use hierad::event::{CommitEvent, EventKind, RepositoryName};
 use hierad::git::{BranchName, CommitId};
 use hierad::node::read_profiles;
 use hierad::workers::Stop;
@@ -69,14 +69,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
     std::mem::forget(lock);
     let repository = RepositoryName::from("data");
     let commit = |digit: u8| CommitId::from_hex(&char::from(digit).to_string().repeat(40)).unwrap();
-    let event = |digit| CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after: commit(digit),
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    };
+    let event = |digit| CommitEvent::new(BranchName::new("main"), None, commit(digit), EventKind::New);
     queue.add(&repository, &[b'1', b'2', b'3'].map(event)).await.unwrap();
     while let Some(first) = queue.waiting(&repository).await.unwrap().first() {
         let report = RenderedReport { json: b"{\"schema\":\"hierad.diff/2\"}\n".to_vec(), text: None };

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hierad::event::{CommitEvent, EventKind, JobNumber, PushPart};
+use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use super::service::{PROFILES, SITE, Service};
@@ -176,14 +176,7 @@ fn a_commit_in_which_the_daemon_ends_again_and_again_is_set_aside() {
     service.end(daemon);
     let commit = service.commit_mood("calm");
     let after = CommitId::from_hex(&commit).unwrap();
-    let event = CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    };
+    let event = CommitEvent::new(BranchName::new("main"), None, after, EventKind::New);
     service.in_queue(async |queue| {
         queue.add(&"repository".into(), &[event]).await.unwrap();
         for _ in 0..20 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::daemon::service::{Service, Services};
 use hierad::delivery::{Filter, Sink, Target};
-use hierad::event::{CommitEvent, EventKind, PushPart};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
 use tokio::sync::mpsc as channel;
 use tokio::time::advance;
@@ -33,14 +33,7 @@ impl Write for Slow {
 async fn queue(folder: &std::path::Path) -> Queue {
     let (queue, _lock) = Queue::create(folder).await.unwrap();
     let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
-    let event = CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    };
+    let event = CommitEvent::new(BranchName::new("main"), None, after, EventKind::New);
     queue.add(&"data".into(), &[event]).await.unwrap();
     let (job, _) = next_job(&queue, "data").await.unwrap();
     let report = RenderedReport { json: b"{}\n".to_vec(), text: None };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hierad::daemon::queue::{Cursor, Forgotten, NextDelivery, Queue, RenderedReport, ReportQuery, Retention};
-use hierad::event::{CommitEvent, EventKind, JobNumber, PushPart};
+use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use super::service::SITE;
@@ -13,14 +13,7 @@ use crate::support::{Sandbox, next_job};
 
 fn event(digit: &str) -> CommitEvent {
     let after = CommitId::from_hex(&digit.repeat(40)).unwrap();
-    CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    }
+    CommitEvent::new(BranchName::new("main"), None, after, EventKind::New)
 }
 
 /// The last report of a commit, wherever it has come to.

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hierad::daemon::queue::Queue;
-use hierad::event::{CommitEvent, EventKind, PushPart};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::git::BranchName;
 use tempfile::TempDir;
 
@@ -253,14 +253,7 @@ fn missing_repositories_are_waited_for() {
     // The same when it starts, with a commit of the repository in the queue.
     let (before, after) = (two.id("HEAD"), two.commit("c"));
     two.commit("d");
-    let event = CommitEvent {
-        branch: BranchName::new("main"),
-        before: Some(before),
-        after,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    };
+    let event = CommitEvent::new(BranchName::new("main"), Some(before), after, EventKind::New);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let queue = Queue::open(&several.path("state")).await.unwrap();

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hierad::event::{CommitEvent, EventKind, JobNumber, PushPart};
+use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use super::receiver::Mood;
@@ -108,14 +108,7 @@ fn collected_commits_delay_nothing() {
     service.check(&[("main".to_owned(), amended.clone())].into());
     // So is a commit that is a job, and it is no use to wait for it.
     let gone = CommitId::from_hex(&"1".repeat(40)).unwrap();
-    let event = CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after: gone,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    };
+    let event = CommitEvent::new(BranchName::new("main"), None, gone, EventKind::New);
     service.in_queue(async |queue| queue.add(&"repository".into(), &[event]).await.unwrap());
     let daemon = service.start();
     service.wait("a report", || service.told().len() == 2);

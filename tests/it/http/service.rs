@@ -13,7 +13,7 @@ use hierad::daemon::queue::{Job, Queue, RenderedReport};
 use hierad::daemon::service::{
     AttemptLimits, Recovery, Resolve, Resolved, ServedRepository, Service, ServiceError, Services, Unresolved,
 };
-use hierad::event::{CommitEvent, EventKind, PushPart};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
 use hierad::workers::Stop;
 use serde_json::{Value as Json, json};
@@ -181,14 +181,7 @@ fn a_fault_fails_one_request() {
 /// A commit that has come to `main`.
 fn event(digit: char) -> CommitEvent {
     let after = CommitId::from_hex(&digit.to_string().repeat(40)).unwrap();
-    CommitEvent {
-        branch: BranchName::new("main"),
-        before: None,
-        after,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    }
+    CommitEvent::new(BranchName::new("main"), None, after, EventKind::New)
 }
 
 /// A folder with a queue that something was done to.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hierad::disclosure::{Disclosure, Key};
-use hierad::event::{CommitEvent, EventKind, PushPart};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::git::{BranchName, CommitId};
 use hierad::hiera::{LookupError, Outcome};
@@ -131,12 +131,5 @@ fn tagged_value(tag: &str, yaml: &Yaml, node: &str) -> Value {
 /// A commit that has come to a branch.
 pub(crate) fn event(branch: &str) -> CommitEvent {
     let after = CommitId::from_hex(&"c".repeat(40)).unwrap();
-    CommitEvent {
-        branch: BranchName::new(branch),
-        before: None,
-        after,
-        kind: EventKind::New,
-        judge: None,
-        part: PushPart::Alone,
-    }
+    CommitEvent::new(BranchName::new(branch), None, after, EventKind::New)
 }
