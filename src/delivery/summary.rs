@@ -16,9 +16,21 @@ use super::{Filter, Parcel};
 use crate::event::{CommitEvent, EventKind};
 
 /// The lists of a report, which a summary leaves empty.
-const EMPTIED_LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
+const EMPTIED_LISTS: [&str; 10] = [
+    "node_names",
+    "node_sets",
+    "causes",
+    "changes",
+    "groups",
+    "reencrypted",
+    "lines",
+    "diagnostics",
+    "variables",
+    "places",
+];
 
-/// The lists whose entries are kept while there is room, without their sets of nodes; the most important first.
+/// The lists whose entries are kept while there is room, without their sets of nodes and places; the most important
+/// first.
 const KEPT_LISTS: [&str; 2] = ["policies", "blind_spots"];
 
 /// The maximum size of a report that a sink accepts, and the places where the whole report can be read.
@@ -178,6 +190,7 @@ fn without_nodes(entries: &RawValue) -> serde_json::Result<Vec<Value>> {
     let mut entries: Vec<Value> = serde_json::from_str(entries.get())?;
     for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
         entry.shift_remove("nodes");
+        entry.shift_remove("places");
     }
     Ok(entries)
 }

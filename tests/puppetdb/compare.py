@@ -43,8 +43,9 @@ def count(path, role, environment):
 
 
 def names(report, number):
-    """The names of the nodes of a set, which may refer to others."""
-    return {name for item in report["node_sets"][number] for name in ([item] if isinstance(item, str) else names(report, item))}
+    """The names of the nodes of a set, which has positions and ranges of positions."""
+    ranges = (item if isinstance(item, list) else [item, item] for item in report["node_sets"][number])
+    return {name for first, last in ranges for name in report["node_names"][first : last + 1]}
 
 
 def uses(path, report_path):

@@ -65,6 +65,11 @@ pub struct Variable {
 }
 
 impl Variable {
+    /// Returns true if it is certainly the same as another one on all nodes.
+    pub fn is_shared_with(&self, other: &Variable) -> bool {
+        self.path == other.path && Arc::ptr_eq(&self.classes, &other.classes)
+    }
+
     /// Returns the text of the variable on a node.
     pub fn on(&self, node: NodeId) -> &str {
         self.classes.on(node).plain_text(&self.path.segments).map_or("", Text::as_str)

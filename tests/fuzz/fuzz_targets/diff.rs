@@ -126,9 +126,12 @@ fn writers(report: &Report) {
         assert_eq!(document[part]["total"], count.total);
     }
     let entries = ["changes", "causes"].map(|part| document[part].as_array().unwrap());
-    let set = |entry: &Json| document["node_sets"][entry["nodes"].as_u64().unwrap() as usize].as_array().unwrap();
-    let nodes: BTreeSet<&str> =
-        entries.iter().flat_map(|list| list.iter().flat_map(set)).filter_map(Json::as_str).collect();
+    let number = |number: &Json| number.as_u64().unwrap() as usize;
+    let range = |item: &Json| item.as_array().map_or_else(|| [number(item); 2], |range| [number(&range[0]), number(&range[1])]);
+    let set = |entry: &Json| document["node_sets"][number(&entry["nodes"])].as_array().unwrap().clone();
+    let ranges = entries.iter().flat_map(|list| list.iter().flat_map(set)).map(|item| range(&item));
+    let nodes: BTreeSet<usize> = ranges.flat_map(|[first, last]| first..=last).collect();
+    assert!(nodes.iter().all(|node| document["node_names"][node].is_string()), "{document}");
     assert_eq!(nodes.len(), report.nodes.changed, "{document}");
     for (pretty, full) in [(true, false), (false, true)] {
         let mut out = Vec::new();

@@ -72,7 +72,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
     let event = |digit| CommitEvent::new(BranchName::new("main"), None, commit(digit), EventKind::New);
     queue.add(&repository, &[b'1', b'2', b'3'].map(event)).await.unwrap();
     while let Some(first) = queue.waiting(&repository).await.unwrap().first() {
-        let report = RenderedReport { json: b"{\"schema\":\"hierad.diff/2\"}\n".to_vec(), text: None };
+        let report = RenderedReport { json: b"{\"schema\":\"hierad.diff/3\"}\n".to_vec(), text: None };
         queue.resolved(first.number, &report.packed(), &[], None).await.unwrap();
     }
     queue

@@ -81,7 +81,7 @@ fn a_report_has_three_formats() {
     let markdown = site.hierad("diff --format markdown");
     assert!(markdown.ok().contains(verdict), "{markdown:?}");
     let report = site.hierad("diff --format json").json();
-    assert_eq!(report["schema"], "hierad.diff/2");
+    assert_eq!(report["schema"], "hierad.diff/3");
     assert_eq!(report["before"]["commit"], site.git(["rev-parse", "HEAD~1"]));
     assert_eq!(report["after"]["commit"], site.git(["rev-parse", "HEAD"]));
     assert_eq!(report["nodes"], serde_json::json!({"total": 2, "changed": 1}));

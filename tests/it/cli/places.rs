@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::terminal::{SITE, changes, hierad, run};
-use crate::support::{Sandbox, git_in};
+use crate::support::{Sandbox, git_in, report};
 
 /// A repository with a second commit that changes `motd`.
 fn site() -> Sandbox {
@@ -70,7 +70,7 @@ fn a_hook() {
     site.files("-- data/roles/db.yaml\nport: 1\n");
     site.commit("port");
     let report = std::fs::read_to_string(site.beside("report")).unwrap();
-    assert_eq!(changes(&serde_json::from_str(&report).unwrap()), ["port changed db01"]);
+    assert_eq!(changes(&report::read(report)), ["port changed db01"]);
     // Hooks of a push run in the git directory, and git says where that is.
     let mut command = hierad(&site.root().join(".git"));
     command.env("GIT_DIR", ".").args(["diff", "--format", "json"]);
@@ -97,5 +97,5 @@ fn pre_receive_sees_the_pushed_objects() {
     let pushed = run(crate::support::git_command(site.root()).args(["push", "--quiet", "../bare.git", "main"]));
     pushed.is(0);
     let line = pushed.err.lines().find_map(|line| line.trim_end().strip_prefix("remote: {")).expect("a report");
-    assert_eq!(changes(&serde_json::from_str(&format!("{{{line}")).unwrap()), ["port changed db01"]);
+    assert_eq!(changes(&report::read(format!("{{{line}"))), ["port changed db01"]);
 }

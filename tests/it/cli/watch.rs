@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use crate::support::Sandbox;
 use crate::support::terminal::{SITE, changes, hierad, nodes_of};
+use crate::support::{Sandbox, report};
 
 /// The longest time that a report takes, unless there is a fault.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -38,7 +38,7 @@ impl Watch {
 
     fn report(&self) -> Json {
         let line = self.lines.recv_timeout(PATIENCE).expect("a report");
-        serde_json::from_str(&line).unwrap()
+        report::read(line)
     }
 
     /// Sends a signal; the status and the errors it ends with, when nothing more is reported.

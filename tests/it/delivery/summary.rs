@@ -52,7 +52,18 @@ fn large_reports_are_summed_up() {
     // What is just small enough is whole.
     assert_eq!(read_by_command(&parcel, limit(length, WholeReports::default())), whole);
     let summary = read_by_command(&parcel, limit(length - 1, WholeReports::default()));
-    let lists = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
+    let lists = [
+        "node_names",
+        "node_sets",
+        "causes",
+        "changes",
+        "groups",
+        "reencrypted",
+        "lines",
+        "diagnostics",
+        "variables",
+        "places",
+    ];
     for (name, value) in whole.as_object().unwrap() {
         match &**name {
             list if lists.contains(&list) => assert_eq!(summary[list], serde_json::json!([]), "{list}"),

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::image;
 use super::site::Site;
-use crate::support::git_in;
+use crate::support::{git_in, report};
 
 /// The number of rounds of a sequence.
 const ROUNDS: usize = 4;
@@ -141,7 +141,7 @@ impl Daemon {
     fn report(&self, commit: &str) -> Json {
         let find = || {
             let files = fs::read_dir(self.site.at("files")).ok()?;
-            let read = |path: PathBuf| serde_json::from_slice::<Json>(&fs::read(path).ok()?).ok();
+            let read = |path: PathBuf| fs::read(path).ok().map(report::read);
             let is_report = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
             let paths = files.map(|entry| entry.unwrap().path()).filter(is_report);
             paths.filter_map(read).find(|report| report["after"]["commit"] == commit)
@@ -153,7 +153,7 @@ impl Daemon {
     /// Returns the same by `diff`.
     fn compared(&self, branch: &str, commit: &str) -> Json {
         let arguments = ["diff", "--format", "json", &format!("{commit}^"), commit];
-        told(serde_json::from_slice(&self.clean(branch, &arguments)).unwrap())
+        told(report::read(self.clean(branch, &arguments)))
     }
 
     /// Runs a command in a clean home, with the settings of the daemon.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The languages of blocks. `console`, `sh`, `yaml` and `json` are tested.
-const LANGUAGES: [&str; 6] = ["console", "sh", "yaml", "json", "text", "python"];
+/// The languages of blocks. All but `text` and `python` are tested.
+const LANGUAGES: [&str; 7] = ["console", "sh", "yaml", "json", "jq", "text", "python"];
 
 /// The most columns of a line.
 const COLUMNS: usize = 140;

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use crate::support::Sandbox;
 use crate::support::extent::pause;
+use crate::support::report::filled;
 use crate::support::terminal::hierad;
 
 /// The longest time that anything takes, unless there is a fault.
@@ -188,7 +189,7 @@ impl Answer {
 
     #[track_caller]
     pub(crate) fn json(&self) -> Json {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        filled(serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}")))
     }
 
     /// The body; it must have been done.

@@ -29,7 +29,7 @@ fn check(document: &Json, (path, method): (&str, &str), answer: &Answer) {
     if !kind.ends_with("json") {
         return;
     }
-    let body = answer.json();
+    let body: Json = serde_json::from_str(&answer.body).unwrap();
     let schema = followed(document, schema);
     for name in schema["required"].as_array().into_iter().flatten() {
         assert!(body.get(name.as_str().unwrap()).is_some(), "{method} {path}: no {name} in {body}");

@@ -12,9 +12,9 @@ use serde_json::{Value as Json, json};
 
 use super::server::{PuppetDb, node};
 use crate::http::client::Daemon;
-use crate::support::Sandbox;
 use crate::support::random::Random;
 use crate::support::terminal::{hierad, nodes_of, run};
+use crate::support::{Sandbox, report};
 
 const HIERA: &str = "
 -- hiera.yaml
@@ -124,7 +124,7 @@ impl Site {
         let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
-        paths.iter().map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap()).collect()
+        paths.iter().map(|path| report::read(fs::read(path).unwrap())).collect()
     }
 
     /// Goes through the reports so far. Each begins where the one before ends; a commit has the facts that were there

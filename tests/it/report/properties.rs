@@ -253,7 +253,7 @@ fn pretty_json_is_the_same_data() {
         assert_eq!(compact.lines().count(), 1);
         let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(parsed(&compact), parsed(&pretty));
-        assert_eq!(parsed(&compact)["schema"], "hierad.diff/2");
+        assert_eq!(parsed(&compact)["schema"], "hierad.diff/3");
     }
 }
 

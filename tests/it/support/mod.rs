@@ -6,6 +6,7 @@ pub(crate) mod keys;
 pub(crate) mod preload;
 pub(crate) mod random;
 pub(crate) mod recorded;
+pub(crate) mod report;
 pub(crate) mod rich;
 pub(crate) mod schema;
 pub(crate) mod terminal;

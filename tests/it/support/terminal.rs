@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use super::Sandbox;
 use crate::report::forms::check_schema;
 use crate::support::git_command;
+use crate::support::report::{filled, is_report};
 
 /// The output and the exit status of a call. Paths of the sandbox read `$BASE`.
 #[derive(Debug)]
@@ -148,12 +149,13 @@ impl Printed {
         &self.out
     }
 
-    /// The JSON on its standard output, whatever the status. A report is as its schema says.
+    /// The JSON on its standard output, whatever the status. A report is as its schema says, and comes without tables.
     #[track_caller]
     pub(crate) fn json(&self) -> Json {
         let json: Json = serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"));
-        if json["schema"].as_str().is_some_and(|schema| schema.starts_with("hierad.diff/")) {
+        if is_report(&json) {
             check_schema(&self.out);
+            return filled(json);
         }
         json
     }

@@ -26,17 +26,28 @@ pub(crate) fn printed(diff: &Json) -> Result<Changes, Fault> {
             continue;
         }
         for node in nodes(diff, change)? {
-            changes.insert((node.text().to_owned(), key.to_owned()), sides.clone());
+            changes.insert((node.to_owned(), key.to_owned()), sides.clone());
         }
     }
     Ok(changes)
 }
 
-/// The nodes of a change, which names their set by its number.
-fn nodes<'d>(diff: &'d Json, change: &Json) -> Result<&'d [Json], Fault> {
-    let number: usize = change.get("nodes").ok_or("a change without nodes")?.to_string().parse()?;
-    let sets = diff.get("node_sets").ok_or("no sets of nodes")?.items();
-    Ok(sets.get(number).ok_or("a change with a set of nodes that is not there")?.items())
+/// The names of the nodes of a change, whose set has ranges of positions in the list of all names.
+fn nodes<'d>(diff: &'d Json, change: &Json) -> Result<Vec<&'d str>, Fault> {
+    let list = |name: &str| diff.get(name).map(Json::items).ok_or("no names or sets of nodes");
+    let (names, sets) = (list("node_names")?, list("node_sets")?);
+    let set = sets.get(position(change.get("nodes").ok_or("a change without nodes")?)?);
+    let mut nodes = Vec::new();
+    for item in set.ok_or("a change with a set of nodes that is not there")?.items() {
+        let [first, last] = if let [first, last] = item.items() { [first, last] } else { [item, item] };
+        let range = names.get(position(first)?..=position(last)?).ok_or("a range of nodes that are not there")?;
+        nodes.extend(range.iter().map(Json::text));
+    }
+    Ok(nodes)
+}
+
+fn position(number: &Json) -> Result<usize, Fault> {
+    Ok(number.to_string().parse()?)
 }
 
 fn answer(side: &Json) -> Option<Answer> {

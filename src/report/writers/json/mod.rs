@@ -1,8 +1,9 @@
-//! Writes the report as one JSON document, `hierad.diff/2`, for programs.
+//! Writes the report as one JSON document, `hierad.diff/3`, for programs.
 //!
 //! Scripts rely on its field names: fields may be added, never renamed. Integers of any size are written in full.
-//! Each set of nodes is written once, in `node_sets`, and everything else refers to it by its number. Keys that fail
-//! for a shared cause are listed in `causes` and not repeated in `changes`.
+//! The names of nodes, their sets, and the places of values are written once, and everything else refers to them by
+//! position. A change whose values differ only by variables in their texts is written once as well. Keys that fail for
+//! a shared cause are listed in `causes` and not repeated in `changes`.
 
 mod pretty;
 mod wire;
@@ -17,9 +18,10 @@ use crate::visible::visible_json;
 
 use pretty::Pretty;
 use wire::Document;
+use wire::tables::Tables;
 
 /// The version of the format.
-pub const SCHEMA: &str = "hierad.diff/2";
+pub const SCHEMA: &str = "hierad.diff/3";
 
 /// Options of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,13 +29,14 @@ pub struct Options {
     /// True for many indented lines rather than one.
     pub pretty: bool,
     /// True to list each key that fails for a shared cause among the changes as well, with its nodes and its former
-    /// value.
+    /// value, and each variant of a change as a change of its own.
     pub full: bool,
 }
 
 /// Writes the document and a newline.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document::new(report, options);
+    let tables = Tables::new(&report.names);
+    let document = Document::new(report, options, &tables);
     if options.pretty {
         document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), WireFormatter))?;
     } else {

@@ -1,33 +1,32 @@
 //! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
+mod changes;
 mod lines;
 mod policies;
 mod stencil;
+pub(super) mod tables;
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
-use crate::diff::{ChangeKind, LeafKind, PlacedValue};
+use crate::diff::{ChangeKind, Diff, LeafKind, PlacedValue};
 use crate::event::{CommitEvent, JobName, JobNumber, PushPart};
 use crate::hiera::Outcome;
-use crate::node::{NodeId, NodeSet};
-use crate::report::model::node_sets::{ListedSet, NodeSets};
-use crate::report::words::wording::share;
-use crate::report::words::{node_list, value};
+use crate::report::words::value;
 use crate::report::{
-    BlindSpot, CatalogUse, Cause, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin,
-    Reencrypted, Remedy, Report,
+    BlindSpot, CatalogUse, Cause, Commit, Count, FindingChange, How, KeyChange, Leaf, Origin, Reencrypted, Remedy,
+    Report, Source,
 };
 use crate::value::Value;
 
-use lines::{WireLines, WireSources};
+use changes::WireChanges;
+use lines::WireLines;
 use policies::WirePolicy;
-use stencil::Stencil;
+use stencil::WireTemplate;
+use tables::{NodeNameList, PlaceTable, SetTable, Tables, VariableTexts};
 
 /// The whole document.
 #[derive(Serialize)]
@@ -52,13 +51,17 @@ pub(super) struct Document<'a> {
     policies: Vec<WirePolicy<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     judge: Option<&'a str>,
-    node_sets: Sets<'a>,
+    node_names: NodeNameList<'a>,
+    node_sets: &'a SetTable<'a>,
     causes: Vec<WireCause<'a>>,
     changes: WireChanges<'a>,
     groups: Vec<WireGroup>,
-    reencrypted: Numbered<'a, Reencrypted, WireReencrypted<'a>>,
+    reencrypted: Vec<WireReencrypted<'a>>,
     lines: Vec<WireLines<'a>>,
     diagnostics: Vec<WireFinding<'a>>,
+    /// It comes after what it is made for: see [`Tables`].
+    variables: VariableTexts<'a>,
+    places: &'a PlaceTable,
 }
 
 /// The maximum number of names in a list; the others are only counted.
@@ -159,6 +162,8 @@ pub(super) struct WireChange<'a> {
     nodes: Finished<'a>,
     leaves: Leaves<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<WireTemplate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [usize]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     catalog_use: Option<WireCatalogUse<'a>>,
@@ -190,7 +195,7 @@ struct WireLeaf<'a> {
     before: Option<WirePart<'a>>,
     after: Option<WirePart<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sources: Option<WireSources<'a>>,
+    sources: Option<WireSources>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [usize]>,
 }
@@ -202,17 +207,22 @@ struct WirePart<'a> {
     path: Option<String>,
     value: Json<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<WireOrigin<'a>>,
+    origin: Option<WirePlace>,
 }
 
+/// The position of a place, and the way in which it takes part in a value: none for an origin that just holds it.
 #[derive(Serialize)]
-struct WireOrigin<'a> {
-    path: &'a str,
-    line: Option<u32>,
-    level: &'a str,
-    /// The way in which the place provides the value, unless it just holds it.
+struct WirePlace {
+    place: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     how: Option<&'static str>,
+}
+
+/// The sources of both sides of a difference.
+#[derive(Serialize)]
+struct WireSources {
+    before: Vec<WirePlace>,
+    after: Vec<WirePlace>,
 }
 
 #[derive(Serialize)]
@@ -227,9 +237,6 @@ struct WireGroup {
     apart: bool,
 }
 
-/// The maximum width of a description of nodes, in columns.
-const MAX_WHO: usize = 200;
-
 #[derive(Serialize)]
 struct WireReencrypted<'a> {
     key: &'a str,
@@ -238,7 +245,7 @@ struct WireReencrypted<'a> {
     path: Option<String>,
     nodes: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<WireOrigin<'a>>,
+    origin: Option<WirePlace>,
 }
 
 #[derive(Serialize)]
@@ -253,20 +260,12 @@ struct WireFinding<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(report: &'a Report, options: Options) -> Document<'a> {
+    pub(super) fn new(report: &'a Report, options: Options, tables: &'a Tables<'a>) -> Document<'a> {
         let count = |count: Count| WireCount { total: count.total, changed: count.changed };
-        let mut sets = NodeSets::default();
-        let blind_spots = report.blind_spots.iter().map(|spot| WireBlindSpot::new(spot, &mut sets)).collect();
-        let causes = report.causes.iter().map(|cause| WireCause::new(cause, &mut sets)).collect();
         let causes_folded = report.causes.iter().filter(|_| !options.full);
         let folded: HashSet<usize> = causes_folded.flat_map(|cause| cause.changes.iter().copied()).collect();
         let changes = report.changes.iter().enumerate().filter(|(at, _)| !folded.contains(at));
-        let changes = WireChanges::new(changes, &mut sets);
-        let groups = changes.groups(report, &mut sets);
-        let reencrypted =
-            report.reencrypted.iter().map(|secret| (secret, sets.number(Cow::Borrowed(&secret.nodes)))).collect();
-        let lines = report.lines.iter().map(|lines| WireLines::new(lines, &mut sets)).collect();
-        let policies = report.policies.iter().map(|hit| WirePolicy::new(hit, &mut sets)).collect();
+        let changes = WireChanges::new(changes, options.full, tables);
         Document {
             schema: SCHEMA,
             branch: report.event.as_ref().map(|event| event.branch.as_str()),
@@ -279,22 +278,25 @@ impl<'a> Document<'a> {
             nodes: count(report.nodes),
             nodes_fetched: report.nodes_fetched(),
             keys: count(report.keys),
-            blind_spots,
-            policies,
+            blind_spots: report.blind_spots.iter().map(|spot| WireBlindSpot::new(spot, tables)).collect(),
+            policies: report.policies.iter().map(|hit| WirePolicy::new(hit, tables)).collect(),
             judge: report.judge.as_deref(),
-            causes,
+            node_names: tables.sets.node_names(),
+            node_sets: &tables.sets,
+            causes: report.causes.iter().map(|cause| WireCause::new(cause, tables)).collect(),
+            groups: changes.groups(report),
             changes,
-            groups,
-            reencrypted: Numbered(reencrypted, WireReencrypted::new),
-            lines,
-            node_sets: Sets(sets.into_all(), &report.names),
+            reencrypted: report.reencrypted.iter().map(|secret| WireReencrypted::new(secret, tables)).collect(),
+            lines: report.lines.iter().map(|lines| WireLines::new(lines, tables)).collect(),
             diagnostics: report.findings.iter().map(WireFinding::new).collect(),
+            variables: tables.variables.by_nodes(&tables.sets),
+            places: &tables.places,
         }
     }
 }
 
 impl<'a> WireBlindSpot<'a> {
-    fn new(spot: &'a BlindSpot, sets: &mut NodeSets<'a>) -> WireBlindSpot<'a> {
+    fn new(spot: &'a BlindSpot, tables: &Tables<'a>) -> WireBlindSpot<'a> {
         let (keys, files) = (spot.keys.len().min(MAX_LISTED), spot.files.len().min(MAX_LISTED));
         WireBlindSpot {
             code: spot.code,
@@ -303,7 +305,7 @@ impl<'a> WireBlindSpot<'a> {
             fix: spot.fix.as_ref().map(Remedy::to_string),
             remedy: spot.fix.as_ref().map(|fix| WireRemedy { text: &fix.words, yaml: fix.yaml.as_deref() }),
             standing: spot.is_standing,
-            nodes: (!spot.nodes.is_empty()).then(|| sets.number(Cow::Borrowed(&spot.nodes))),
+            nodes: (!spot.nodes.is_empty()).then(|| tables.sets.number(&spot.nodes)),
             keys: spot.keys[..keys].iter().map(|key| &**key).collect(),
             more_keys: spot.keys.len() - keys,
             files: &spot.files[..files],
@@ -313,7 +315,7 @@ impl<'a> WireBlindSpot<'a> {
 }
 
 impl<'a> WireCause<'a> {
-    fn new(cause: &'a Cause, sets: &mut NodeSets<'a>) -> WireCause<'a> {
+    fn new(cause: &'a Cause, tables: &Tables<'a>) -> WireCause<'a> {
         WireCause {
             state: if cause.is_new { "new" } else { "gone" },
             error: cause.error.text.visible(),
@@ -322,7 +324,7 @@ impl<'a> WireCause<'a> {
             line: cause.error.place.as_ref().and_then(|place| place.line),
             places: cause.places.len(),
             keys: cause.keys.iter().map(|key| &**key).collect(),
-            nodes: sets.number(Cow::Borrowed(&cause.nodes)),
+            nodes: tables.sets.number(&cause.nodes),
         }
     }
 }
@@ -336,14 +338,15 @@ impl<'a> WireCommit<'a> {
 
 impl<'a> WireChange<'a> {
     /// Returns the wire form; `nodes` is the number of its set of nodes, or a placeholder for it.
-    pub(super) fn new(change: &'a KeyChange, nodes: &'a str) -> WireChange<'a> {
+    fn new(change: &'a KeyChange, nodes: &'a str, places: &'a PlaceTable) -> WireChange<'a> {
         WireChange {
             key: &change.key,
             kind: kind(change.kind),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
             nodes: Finished(nodes.as_bytes()),
-            leaves: Leaves(change),
+            leaves: Leaves { change, places },
+            template: None,
             lines: change.lines.as_deref(),
             catalog_use: change.catalog_use.as_deref().map(WireCatalogUse::new),
             apart: change.is_apart,
@@ -371,20 +374,20 @@ impl<'a> WireOutcome<'a> {
 }
 
 impl<'a> WireLeaf<'a> {
-    fn new(change: &'a KeyChange, leaf: &'a Leaf) -> WireLeaf<'a> {
+    fn new(change: &'a KeyChange, leaf: &'a Leaf, places: &PlaceTable) -> WireLeaf<'a> {
         let path = leaf.path(change);
         let origins = leaf.origins();
         let part = |part: &'a Option<PlacedValue>, origin: Option<&'a Origin>| {
             let part = part.as_ref()?;
             let side_path = part.path.below(&change.key);
-            let origin = origin.map(WireOrigin::new);
+            let origin = origin.map(|origin| WirePlace::of_origin(origin, places));
             Some(WirePart { path: (side_path != path).then_some(side_path), value: Json(&part.value), origin })
         };
         WireLeaf {
             kind: leaf_kind(leaf.change.kind),
             before: part(&leaf.change.part.before, origins.before),
             after: part(&leaf.change.part.after, origins.after),
-            sources: WireSources::new(leaf),
+            sources: WireSources::new(leaf, places),
             lines: leaf.lines(),
             path,
         }
@@ -392,20 +395,34 @@ impl<'a> WireLeaf<'a> {
 }
 
 impl<'a> WireReencrypted<'a> {
-    fn new(secret: &'a Reencrypted, nodes: usize) -> WireReencrypted<'a> {
+    fn new(secret: &'a Reencrypted, tables: &Tables<'a>) -> WireReencrypted<'a> {
         WireReencrypted {
             key: &secret.key,
             path: (!secret.path.0.is_empty()).then(|| secret.name()),
-            nodes,
-            origin: secret.origin.as_ref().map(WireOrigin::new),
+            nodes: tables.sets.number(&secret.nodes),
+            origin: secret.origin.as_ref().map(|origin| WirePlace::of_origin(origin, &tables.places)),
         }
     }
 }
 
-impl<'a> WireOrigin<'a> {
-    fn new(origin: &'a Origin) -> WireOrigin<'a> {
+impl WirePlace {
+    fn of_origin(origin: &Origin, places: &PlaceTable) -> WirePlace {
         let how = Some(origin.how).filter(|how| *how != How::Value).map(How::as_str);
-        WireOrigin { path: &origin.place.path, line: origin.place.line, level: &origin.level, how }
+        WirePlace { place: places.number(&origin.place, Some(&origin.level)), how }
+    }
+
+    fn of_source(source: &Source, places: &PlaceTable) -> WirePlace {
+        let Source { place, level, how } = source;
+        WirePlace { place: places.number(place, level.as_ref()), how: Some(how.as_str()) }
+    }
+}
+
+impl WireSources {
+    /// Returns the sources, or `None` if there are none besides the origins.
+    fn new(leaf: &Leaf, places: &PlaceTable) -> Option<WireSources> {
+        let side = |sources: &[Source]| sources.iter().map(|source| WirePlace::of_source(source, places)).collect();
+        let Diff { before, after }: Diff<Vec<WirePlace>> = leaf.sources().map(side);
+        (!before.is_empty() || !after.is_empty()).then_some(WireSources { before, after })
     }
 }
 
@@ -451,114 +468,16 @@ fn leaf_kind(kind: LeafKind) -> &'static str {
     }
 }
 
-/// A list of items with the numbers of their node sets. The wire forms are made one at a time.
-struct Numbered<'a, T, W>(Vec<(&'a T, usize)>, fn(&'a T, usize) -> W);
-
-impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|(item, nodes)| self.1(item, *nodes)))
-    }
-}
-
-/// The changes of a report, with each variant as a separate change. Those of one key are ordered by their first
-/// nodes.
-struct WireChanges<'a>(Vec<Variant<'a>>);
-
-/// A change to write.
-struct Variant<'a> {
-    /// The position in the report, which all variants of a change share.
-    at: usize,
+/// The parts of a value that change. The wire forms are made one at a time.
+struct Leaves<'a> {
     change: &'a KeyChange,
-    /// Its first node.
-    first: NodeId,
-    /// The number of its set of nodes.
-    nodes: usize,
+    places: &'a PlaceTable,
 }
-
-impl<'a> WireChanges<'a> {
-    fn new(changes: impl Iterator<Item = (usize, &'a KeyChange)>, sets: &mut NodeSets<'a>) -> WireChanges<'a> {
-        let (mut all, mut start) = (Vec::new(), 0);
-        let changes: Vec<(usize, &KeyChange)> = changes.collect();
-        for of_key in changes.chunk_by(|(_, a), (_, b)| a.key == b.key) {
-            for (at, change) in of_key {
-                let mut add = |nodes: Cow<'a, NodeSet>| {
-                    let first = nodes.first().unwrap_or(NodeId(0));
-                    all.push(Variant { at: *at, change, first, nodes: sets.number(nodes) });
-                };
-                match &change.variants {
-                    None => add(Cow::Borrowed(&change.nodes)),
-                    Some(variants) => {
-                        variants.classes(&change.nodes, usize::MAX).into_iter().map(Cow::Owned).for_each(add);
-                    }
-                }
-            }
-            all[start..].sort_by_key(|variant| variant.first);
-            start = all.len();
-        }
-        WireChanges(all)
-    }
-
-    /// Returns the groups of a report, with the numbers of their changes.
-    fn groups(&self, report: &'a Report, sets: &mut NodeSets<'a>) -> Vec<WireGroup> {
-        let mut numbers: HashMap<usize, Vec<usize>> = HashMap::new();
-        self.0.iter().enumerate().for_each(|(number, variant)| numbers.entry(variant.at).or_default().push(number));
-        let group = |group: &'a Group| {
-            let changes = group.items.iter().flat_map(|item| std::iter::once(&item.first).chain(&item.others));
-            let mut changes: Vec<usize> = changes.filter_map(|at| numbers.get(at)).flatten().copied().collect();
-            changes.sort_unstable();
-            let who = node_list::which(report, group, MAX_WHO);
-            let who = who.map_or_else(
-                || share(Count { total: report.nodes.total, changed: group.nodes.len() }),
-                |(but, who)| format!("{but}{who}"),
-            );
-            WireGroup { nodes: sets.number(Cow::Borrowed(&group.nodes)), who, changes, apart: group.is_apart }
-        };
-        report.groups.iter().map(group).collect()
-    }
-}
-
-impl Serialize for WireChanges<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
-        for of_key in self.0.chunk_by(|a, b| a.change.key == b.change.key) {
-            let mut stencils: HashMap<*const KeyChange, Stencil<'_>> = HashMap::new();
-            for Variant { change, first, nodes, .. } in of_key {
-                let Some(variants) = &change.variants else {
-                    all.serialize_element(&WireChange::new(change, &nodes.to_string()))?;
-                    continue;
-                };
-                let stencil = stencils.entry(std::ptr::from_ref(*change));
-                let stencil = stencil.or_insert_with(|| Stencil::new(change, variants));
-                all.serialize_element(&Finished(stencil.fill(*first, *nodes)))?;
-            }
-        }
-        all.end()
-    }
-}
-
-/// The lists of names of all sets.
-struct Sets<'a>(Vec<ListedSet<'a>>, &'a NodeNames);
-
-impl Serialize for Sets<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|set| Nodes(set, self.1)))
-    }
-}
-
-struct Leaves<'a>(&'a KeyChange);
 
 impl Serialize for Leaves<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.leaves.iter().map(|leaf| WireLeaf::new(self.0, leaf)))
-    }
-}
-
-/// The list of one set: numbers of other sets, and names.
-struct Nodes<'a>(&'a ListedSet<'a>, &'a NodeNames);
-
-impl Serialize for Nodes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.1.json_list(&self.0.sets, &self.0.nodes))
+        let Leaves { change, places } = self;
+        serializer.collect_seq(change.leaves.iter().map(|leaf| WireLeaf::new(change, leaf, places)))
     }
 }
 

@@ -1,12 +1,9 @@
 //! The JSON form of policies that are hit.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 
-use super::lines::WirePlace;
+use super::tables::Tables;
 use super::{MAX_LISTED, is_zero};
-use crate::report::model::node_sets::NodeSets;
 use crate::report::{PolicyHit, UsedWaiver};
 
 #[derive(Serialize)]
@@ -25,7 +22,7 @@ pub(super) struct WirePolicy<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    places: Vec<WirePlace<'a>>,
+    places: Vec<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiver: Option<WireWaiver<'a>>,
 }
@@ -37,7 +34,7 @@ struct WireWaiver<'a> {
 }
 
 impl<'a> WirePolicy<'a> {
-    pub(super) fn new(hit: &'a PolicyHit, sets: &mut NodeSets<'a>) -> WirePolicy<'a> {
+    pub(super) fn new(hit: &'a PolicyHit, tables: &Tables<'a>) -> WirePolicy<'a> {
         let waiver = |UsedWaiver { reason, expires, .. }: &'a UsedWaiver| WireWaiver { reason, expires };
         WirePolicy {
             policy: &hit.name,
@@ -48,8 +45,8 @@ impl<'a> WirePolicy<'a> {
             reviewers: &hit.reviewers,
             keys: hit.keys.iter().take(MAX_LISTED).map(|key| &**key).collect(),
             more_keys: hit.keys.len().saturating_sub(MAX_LISTED),
-            nodes: (!hit.nodes.is_empty()).then(|| sets.number(Cow::Borrowed(&hit.nodes))),
-            places: hit.places.iter().map(WirePlace::new).collect(),
+            nodes: (!hit.nodes.is_empty()).then(|| tables.sets.number(&hit.nodes)),
+            places: hit.places.iter().map(|place| tables.places.number(place, None)).collect(),
             waiver: hit.waiver.as_ref().map(waiver),
         }
     }

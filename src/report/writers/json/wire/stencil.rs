@@ -1,15 +1,40 @@
-//! The JSON of a change whose values differ from node to node only by variables in their texts: it is written once,
-//! and filled for each variant.
+//! The JSON of a change whose values differ from node to node only by variables in their texts: with marks in place of
+//! the variables, or filled for each variant.
 
 use serde::Serialize;
 
 use super::WireChange;
+use super::tables::{PlaceTable, Tables};
 use crate::diff::Variants;
 use crate::fleet::Variable;
 use crate::node::NodeId;
 use crate::puppet;
 use crate::report::KeyChange;
 use crate::report::writers::json::WireFormatter;
+
+/// The marks in the texts of a change.
+#[derive(Serialize)]
+pub(super) struct WireTemplate {
+    /// The beginning of each mark: the position of a variable and a semicolon follow.
+    mark: String,
+    /// The positions of the variables.
+    variables: Vec<usize>,
+}
+
+/// Returns a change with a mark for each variable.
+pub(super) fn template<'a>(
+    change: &'a KeyChange,
+    variants: &'a Variants,
+    tables: &Tables<'a>,
+) -> (KeyChange, WireTemplate) {
+    let number = |variable: &&'a Variable| tables.variables.number(variable, &change.nodes);
+    let mut variables: Vec<usize> = variants.variables().iter().map(number).collect();
+    let mark = unused_tag(&json(change, "", &tables.places));
+    let marked = change.marked(variants, &|at| format!("{mark}{};", variables[at]));
+    variables.sort_unstable();
+    variables.dedup();
+    (marked, WireTemplate { mark, variables })
+}
 
 /// The JSON of a change, with places for variables and for the number of the set of nodes.
 pub(super) struct Stencil<'a> {
@@ -30,12 +55,12 @@ enum Place {
 }
 
 impl<'a> Stencil<'a> {
-    pub(super) fn new(change: &'a KeyChange, variants: &'a Variants) -> Stencil<'a> {
+    pub(super) fn new(change: &'a KeyChange, variants: &'a Variants, places: &PlaceTable) -> Stencil<'a> {
         let variables = variants.variables();
         let count = variables.len();
-        let tag = unused_tag(&json(change, ""));
+        let tag = unused_tag(&json(change, "", places));
         let mark = |number: usize| format!("{tag}{number};");
-        let marked = json(&change.marked(variants, &mark), &mark(count));
+        let marked = json(&change.marked(variants, &mark), &mark(count), places);
         let mut pieces = marked.split(&*tag).map(str::to_owned);
         let start = pieces.next().unwrap_or_default();
         let place = |piece: String| {
@@ -79,10 +104,10 @@ fn unused_tag(json: &str) -> String {
     tags.find(|tag| !json.contains(&**tag)).unwrap_or_default()
 }
 
-fn json(change: &KeyChange, nodes: &str) -> String {
+fn json(change: &KeyChange, nodes: &str, places: &PlaceTable) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, WireFormatter);
     // Writing to memory cannot fail.
-    _ = WireChange::new(change, nodes).serialize(&mut serializer);
+    _ = WireChange::new(change, nodes, places).serialize(&mut serializer);
     String::from_utf8(out).unwrap_or_default()
 }
