@@ -10,9 +10,11 @@ use crate::fleet::dependencies::{Dependencies, Dependency, DependencySet};
 use crate::fleet::nodes::variables::VariablePath;
 use crate::node::{NodeId, NodeSet};
 
-/// Dependencies that are equal on all nodes of a set: those of its last split, and of the splits before.
+/// Dependencies that are equal on all nodes of a set: the first ones of an evaluation, and those of evaluations before.
 struct KnownEqual {
-    dependencies: DependencySet,
+    dependencies: Rc<DependencySet>,
+    /// The number of dependencies that are equal.
+    count: usize,
     before: Option<Rc<KnownEqual>>,
 }
 
@@ -20,7 +22,11 @@ impl KnownEqual {
     /// Returns the number of levels of a dependency that are known to be equal.
     fn levels(known: Option<&Rc<KnownEqual>>, dependency: &Dependency) -> usize {
         let all = std::iter::successors(known, |known| known.before.as_ref());
-        all.filter_map(|known| known.dependencies.get(dependency)).max().copied().unwrap_or_default()
+        let levels = |known: &Rc<KnownEqual>| {
+            let (at, _, levels) = known.dependencies.get_full(dependency)?;
+            (at < known.count).then_some(*levels)
+        };
+        all.filter_map(levels).max().unwrap_or_default()
     }
 }
 
@@ -55,28 +61,28 @@ pub(in crate::fleet) fn evaluate_per_class<T>(
 ) -> Vec<(NodeSet, T)> {
     let mut results = Vec::new();
     let mut pending: Vec<(NodeSet, Option<Rc<KnownEqual>>)> = vec![(nodes, None)];
-    while let Some((nodes, known)) = pending.pop() {
+    while let Some((mut nodes, known)) = pending.pop() {
         let Some(node) = nodes.first() else { continue };
         // A single node need not be told from others.
         let (result, dependencies) = evaluate_on(node, fleet, !nodes.is_singleton(), &evaluate);
-        let dependencies = dependencies.into_set();
-        let mut classes = vec![nodes];
-        for (dependency, levels) in &dependencies {
+        let dependencies = Rc::new(dependencies.into_set());
+        for (at, (dependency, levels)) in dependencies.iter().enumerate() {
             let equal = KnownEqual::levels(known.as_ref(), dependency);
-            if equal < *levels {
-                classes = classes.iter().flat_map(|nodes| split(dependency, equal..*levels, nodes)).collect();
+            if equal >= *levels {
+                continue;
+            }
+            // What differs here may not depend on what comes next: where a variable is missing it is read, and others
+            // are put into texts unread.
+            let mut others = split(dependency, equal..*levels, &nodes);
+            let Some(own) = others.iter().position(|class| class.first() == Some(node)) else { continue };
+            nodes = others.swap_remove(own);
+            if !others.is_empty() {
+                let (dependencies, before) = (dependencies.clone(), known.clone());
+                let known = Rc::new(KnownEqual { dependencies, count: at + 1, before });
+                pending.extend(others.into_iter().map(|class| (class, Some(known.clone()))));
             }
         }
-        let known = Some(Rc::new(KnownEqual { dependencies, before: known }));
-        let mut result = Some(result);
-        for class in classes {
-            // The class of the evaluated node, which is the first of all.
-            if class.first() == Some(node) {
-                results.extend(result.take().map(|result| (class, result)));
-            } else {
-                pending.push((class, known.clone()));
-            }
-        }
+        results.push((nodes, result));
     }
     results.sort_by_cached_key(|(nodes, _)| nodes.first());
     results

@@ -89,7 +89,9 @@ fn quoted(entry: &str) -> String {
 }
 
 fn fixture(dice: &mut Rng) -> String {
-    let hierarchy = "[{name: site, path: '%{facts.site}.yaml'}, {name: common, path: common.yaml}]";
+    let own = "{name: own, path: 'nodes/%{facts.name}.yaml'}";
+    let hierarchy =
+        format!("[{own}, {{name: site, path: '%{{facts.site}}.yaml'}}, {{name: common, path: common.yaml}}]");
     let mut text = format!("-- hiera.yaml\nversion: 5\nhierarchy: {hierarchy}\n");
     for (file, keys) in [("s0", 4), ("s1", 3), ("common", KEYS)] {
         writeln!(text, "-- data/{file}.yaml").unwrap();
@@ -112,6 +114,11 @@ fn fixture(dice: &mut Rng) -> String {
         for key in first..first + keys {
             writeln!(text, "k{key}: {}", value(dice, 0)).unwrap();
         }
+    }
+    // Some nodes have a file of their own, with an entry for a hash of the others.
+    for node in (0..NODES).filter(|_| dice.u8(0..5) == 0).collect::<Vec<_>>() {
+        let entry = format!("{{\"x0\": \"{}\", \"own\": {}}}", self::text(dice), value(dice, 1));
+        writeln!(text, "-- data/nodes/n{node}.yaml\nk{}: {entry}", dice.usize(0..KEYS)).unwrap();
     }
     text
 }
@@ -189,4 +196,19 @@ fn templates_give_each_node_its_own_values() {
         templates > full_or(200, 30) && variants > full_or(50, 0),
         "{templates} templates, {variants} changes with variants"
     );
+}
+
+/// Variables are put unread into the texts of nodes that have them, whatever other nodes have.
+#[test]
+fn nodes_without_a_variable_do_not_divide_the_others() {
+    let profile = |node: usize| {
+        let fact = if node.is_multiple_of(50) { "other" } else { "odd" };
+        format!("{{\"name\": \"n{node:03}\", \"facts\": {{\"{fact}\": \"o{node}\"}}}}\n")
+    };
+    let (profiles, _) = read_profiles((0..NODES).map(profile).collect::<String>().as_bytes(), "p.ndjson", "production");
+    let fleet = Arc::new(Fleet::new(profiles));
+    let fixture = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: c.yaml}]\n-- data/c.yaml\nk0: '%{facts.odd}, %{trusted.certname}'\n";
+    let ([effective, _], _) = compare(&[fixture.to_owned(), fixture.to_owned()], &fleet);
+    let nodes: Vec<usize> = effective.keys["k0"].iter().map(|answer| answer.nodes.len()).collect();
+    assert_eq!(nodes, [3, NODES - 3]);
 }
