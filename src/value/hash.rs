@@ -200,6 +200,11 @@ impl Hash {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
+    /// Returns the entry at a position.
+    pub fn entry_at(&self, at: usize) -> Option<(&Value, &Value)> {
+        self.entries.get(at).map(|(key, value)| (key, value))
+    }
+
     /// Returns the entries in order, each with the value that `other` has for its key. This is fast if the keys are
     /// in the same order.
     pub fn beside<'h>(&'h self, other: &'h Hash) -> impl Iterator<Item = ((&'h Value, &'h Value), Option<&'h Value>)> {

@@ -1,53 +1,40 @@
 //! The entries of a data file by the lines on which they begin.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::hiera::backend::DataFile;
 use crate::puppet::document::Marks;
-use crate::value::{Segment, Value};
+use crate::value::{Hash, Segment, Value};
 
 /// The maximum number of entries of a file that are looked at: aliases may repeat entries.
 const MAX_ENTRIES: usize = 500_000;
 
-/// The paths of all entries and items by the lines on which they begin.
+/// The paths of all entries and items by the lines on which they begin. Those of a part are listed when they are first
+/// asked for: of a large file, a commit changes few lines.
 #[derive(Default)]
-pub(super) struct Entries {
-    by_line: BTreeMap<u32, Vec<(Vec<Segment>, bool)>>,
-    count: usize,
+pub(super) struct Entries<'f> {
+    file: Option<&'f DataFile>,
+    /// In the order of their lines.
+    parts: Vec<Part>,
 }
 
-impl Entries {
-    /// Returns the entries of a file.
-    pub(super) fn of(file: Option<&DataFile>) -> Entries {
-        let mut entries = Entries::default();
-        if let Some(file) = file {
-            entries.add(file.value(), file.lines(), &mut Vec::new());
-        }
-        entries
-    }
+/// Some lines of a file with the root entries on them, of which nothing is on other lines.
+struct Part {
+    first: u32,
+    /// The last line on which something begins.
+    last: u32,
+    /// The positions of the root entries.
+    roots: Range<usize>,
+    entries: OnceCell<PartEntries>,
+}
 
-    fn add(&mut self, value: &Value, marks: &Marks, path: &mut Vec<Segment>) {
-        if marks.line > 0 && !path.is_empty() {
-            let is_text = matches!(value, Value::String(text) if text.contains('\n'));
-            self.by_line.entry(marks.line).or_default().push((path.clone(), is_text));
-        }
-        self.count += 1;
-        let mut child = |segment: Segment, value: &Value, marks: Option<&Marks>| {
-            if let Some(marks) = marks.filter(|_| self.count < MAX_ENTRIES) {
-                path.push(segment);
-                self.add(value, marks, path);
-                path.pop();
-            }
-        };
-        match value {
-            Value::Hash(hash) => hash.iter().zip(0..).for_each(|((key, value), at): (_, usize)| {
-                child(Segment::Key(key.clone()), value, marks.children.get(at));
-            }),
-            Value::Array(items) => items.iter().zip(0..).for_each(|(item, at): (_, usize)| {
-                child(Segment::Index(at), item, marks.children.get(at));
-            }),
-            _ => {}
-        }
+impl<'f> Entries<'f> {
+    /// Returns the entries of a file.
+    pub(super) fn of(file: Option<&'f DataFile>) -> Entries<'f> {
+        let parts = file.map_or_else(Vec::new, parts);
+        Entries { file, parts }
     }
 
     /// Returns the paths of the entries that a line belongs to: those that begin on it, or else on the nearest line
@@ -66,8 +53,124 @@ impl Entries {
         self.entries_at(line).iter().any(|(_, is_text)| *is_text)
     }
 
+    /// Returns the first line of the part that a line belongs to, or `None` if no part begins before.
+    pub(super) fn part_start(&self, line: u32) -> Option<u32> {
+        self.part_at(line).map(|part| part.first)
+    }
+
+    /// Returns the parts, each with its first line.
+    pub(super) fn parts(&self) -> impl DoubleEndedIterator<Item = (u32, PartRef<'_>)> + ExactSizeIterator {
+        self.parts.iter().map(|part| (part.first, PartRef { part, hash: self.file.and_then(DataFile::content) }))
+    }
+
+    fn part_at(&self, line: u32) -> Option<&Part> {
+        self.parts[..self.parts.partition_point(|part| part.first <= line)].last()
+    }
+
     fn entries_at(&self, line: u32) -> &[(Vec<Segment>, bool)] {
-        self.by_line.range(..=line).next_back().map_or(&[], |(_, entries)| entries)
+        let Some((part, file)) = self.part_at(line).zip(self.file) else { return &[] };
+        let entries = part.entries.get_or_init(|| PartEntries::of(file, &part.roots));
+        entries.by_line.range(..=line).next_back().map_or(&[], |(_, entries)| entries)
+    }
+}
+
+/// A part of a file.
+pub(super) struct PartRef<'f> {
+    part: &'f Part,
+    hash: Option<&'f Hash>,
+}
+
+impl PartRef<'_> {
+    /// Returns true if another part has the same root keys on as many lines.
+    pub(super) fn is_like(&self, other: &PartRef<'_>) -> bool {
+        let lines = |part: &Part| part.last - part.first;
+        let key = |of: &PartRef<'_>, at: usize| of.hash?.entry_at(of.part.roots.start + at).map(|(key, _)| key.clone());
+        let count = self.part.roots.len();
+        lines(self.part) == lines(other.part)
+            && count == other.part.roots.len()
+            && (0..count).all(|at| key(self, at).is_some_and(|own| Some(own) == key(other, at)))
+    }
+}
+
+/// Divides a file into parts: it is one part if its root is no hash, its entries depend on each other, or not all of it
+/// can be read.
+fn parts(file: &DataFile) -> Vec<Part> {
+    let is_divided = file.content().is_some() && !file.is_entangled() && file.fault().is_none();
+    let (roots, mut left) = (&file.lines().children, MAX_ENTRIES);
+    let mut parts: Vec<Part> = Vec::new();
+    for (at, marks) in roots.iter().enumerate().filter(|_| is_divided) {
+        let Some((first, last)) = span(marks, &mut left) else { continue };
+        let mut part = Part { first, last, roots: at..at + 1, entries: OnceCell::new() };
+        while let Some(before) = parts.pop_if(|before| before.last >= part.first) {
+            part.first = before.first.min(part.first);
+            part.last = before.last.max(part.last);
+            part.roots.start = before.roots.start;
+        }
+        parts.push(part);
+    }
+    if parts.is_empty() || left == 0 {
+        return vec![Part { first: 0, last: u32::MAX, roots: 0..usize::MAX, entries: OnceCell::new() }];
+    }
+    parts
+}
+
+/// Returns the first and the last line of something and all in it, or `None` if none is known.
+fn span(marks: &Marks, left: &mut usize) -> Option<(u32, u32)> {
+    *left = left.saturating_sub(1);
+    let mut all = Some((marks.line, marks.line)).filter(|(line, _)| *line > 0);
+    for child in &*marks.children {
+        if *left == 0 {
+            break;
+        }
+        let join = |(first, last): (u32, u32), (from, to): (u32, u32)| (first.min(from), last.max(to));
+        let child = span(child, left);
+        all = all.zip(child).map(|(all, child)| join(all, child)).or(all).or(child);
+    }
+    all
+}
+
+/// The entries of a part.
+#[derive(Default)]
+struct PartEntries {
+    by_line: BTreeMap<u32, Vec<(Vec<Segment>, bool)>>,
+    count: usize,
+}
+
+impl PartEntries {
+    fn of(file: &DataFile, roots: &Range<usize>) -> PartEntries {
+        let mut entries = PartEntries::default();
+        entries.add(file.value(), file.lines(), roots, &mut Vec::new());
+        entries
+    }
+
+    /// Adds an entry and, of the items or entries in it, those at some positions.
+    fn add(&mut self, value: &Value, marks: &Marks, positions: &Range<usize>, path: &mut Vec<Segment>) {
+        if marks.line > 0 && !path.is_empty() {
+            let is_text = matches!(value, Value::String(text) if text.contains('\n'));
+            self.by_line.entry(marks.line).or_default().push((path.clone(), is_text));
+        }
+        self.count += 1;
+        let mut child = |segment: Segment, value: &Value, marks: Option<&Marks>| {
+            if let Some(marks) = marks.filter(|_| self.count < MAX_ENTRIES) {
+                path.push(segment);
+                self.add(value, marks, &(0..usize::MAX), path);
+                path.pop();
+            }
+        };
+        let (first, count) = (positions.start, positions.len());
+        match value {
+            Value::Hash(hash) => {
+                for (at, (key, value)) in hash.iter().enumerate().skip(first).take(count) {
+                    child(Segment::Key(key.clone()), value, marks.children.get(at));
+                }
+            }
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate().skip(first).take(count) {
+                    child(Segment::Index(at), item, marks.children.get(at));
+                }
+            }
+            _ => {}
+        }
     }
 }
 

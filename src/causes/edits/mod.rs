@@ -1,5 +1,6 @@
 //! The edits of a commit: its changed files, the entries of data that differ in them, and their changed lines.
 
+mod ends;
 pub(super) mod entries;
 mod group_index;
 mod levels;
@@ -18,12 +19,13 @@ use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
 use crate::report::{FileChange, Side};
 use crate::tree::{Target, TreeError, follow};
-use crate::value::{Segment, Value, ValuePath};
+use crate::value::{Hash, Segment, Value, ValuePath};
 
+use ends::CommonEnds;
 use entries::{Entries, normal};
 use group_index::GroupIndex;
 use levels::Levels;
-use text_lines::changed_lines;
+use text_lines::{changed_lines, lines};
 use unread::Unread;
 
 /// A changed file.
@@ -206,9 +208,13 @@ impl Edits {
     }
 
     fn add_lines(&mut self, at: usize, contents: &Diff<Vec<u8>>) {
-        let entries = self.all[at].file.as_ref().map(|file| Entries::of(file.as_deref()));
+        let file = self.all[at].file.clone();
+        let entries = file.as_ref().map(|file| Entries::of(file.as_deref()));
+        let texts = contents.as_ref().map(|content| lines(content));
+        let ends = CommonEnds::of(texts.as_ref().map(Vec::as_slice), &entries);
+        let between = texts.as_ref().map(|texts| ends.between(texts));
         let mut names: HashMap<String, usize> = HashMap::new();
-        let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
+        let changed = changed_lines(between, ends.head, &mut |side, number, text| {
             let entries = side.pick(&entries);
             if !has_content(text) && !entries.is_inside_text(number) {
                 return None;
@@ -222,7 +228,7 @@ impl Edits {
         let groups: Vec<usize> = (first..self.groups.len()).collect();
         for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
             let entries = side.pick(&entries);
-            let texts: Vec<&[u8]> = side.pick(contents).split(|byte| *byte == b'\n').collect();
+            let texts = side.pick(&texts);
             let by_path: HashMap<&[Value], usize> =
                 groups.iter().map(|group| (&*self.groups[*group].path, *group)).collect();
             let differing: HashMap<usize, DifferingPaths> =
@@ -264,18 +270,18 @@ impl Edits {
         let levels_of = |revision, content| Levels::of(revision, &path, content);
         let levels =
             Diff::new(levels_of(revisions.before, &contents.before), levels_of(revisions.after, &contents.after));
+        let texts = contents.as_ref().map(|content| lines(content));
         let mut names: HashMap<&Arc<str>, usize> = HashMap::new();
-        let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
+        let changed = changed_lines(texts.as_ref().map(Vec::as_slice), 0, &mut |side, number, text| {
             let name = side.pick(&levels).as_ref().filter(|_| !is_comment(text))?.at(number)?;
             let next = names.len();
             Some(*names.entry(name).or_insert(next))
         });
-        let all_lines = contents.as_ref().map(|content| content.split(|byte| *byte == b'\n').collect::<Vec<_>>());
-        let is_text = |side: Side, number: u32| {
-            side.pick(&all_lines).get(number as usize - 1).is_some_and(|text| !is_comment(text))
-        };
-        let texts = |side: Side| side.pick(&changed).iter().copied().filter(|line| is_text(side, *line)).collect();
-        let changed_text = Diff::new(texts(Side::Before), texts(Side::After));
+        let is_text =
+            |side: Side, number: u32| side.pick(&texts).get(number as usize - 1).is_some_and(|text| !is_comment(text));
+        let changed_texts =
+            |side: Side| side.pick(&changed).iter().copied().filter(|line| is_text(side, *line)).collect();
+        let changed_text = Diff::new(changed_texts(Side::Before), changed_texts(Side::After));
         let levels = match levels {
             Diff { before: Some(before), after: Some(after) } => Some(Diff::new(before, after)),
             _ => None,
@@ -435,18 +441,12 @@ fn groups_of_entry(path: &[Segment], by_path: &HashMap<&[Value], usize>) -> impl
 
 /// Returns the keys of two hashes whose values differ.
 fn differing(values: Diff<Option<&Value>>) -> Vec<Value> {
-    let hashes = values.map(|value| value.and_then(Value::as_hash));
-    let keys = |hash: Option<&crate::value::Hash>| -> Vec<Value> {
-        hash.into_iter().flat_map(|h| h.keys().cloned()).collect()
-    };
-    let value_of = |hash: Option<&crate::value::Hash>, key: &Value| hash.and_then(|hash| hash.get_value(key)).cloned();
-    let is_same = |key: &Value| match (value_of(hashes.before, key), value_of(hashes.after, key)) {
-        (Some(before), Some(after)) => before == after && before.is_written_like(&after),
-        (before, after) => before.is_none() && after.is_none(),
-    };
-    let mut found: Vec<Value> = keys(hashes.before).into_iter().filter(|key| !is_same(key)).collect();
-    found.extend(keys(hashes.after).into_iter().filter(|key| value_of(hashes.before, key).is_none()));
-    found
+    let nothing = Hash::default();
+    let Diff { before, after } = values.map(|value| value.and_then(Value::as_hash).unwrap_or(&nothing));
+    let is_same = |before: &Value, after: &Value| before == after && before.is_written_like(after);
+    let changed = before.beside(after).filter(|((_, old), new)| new.is_none_or(|new| !is_same(old, new)));
+    let added = after.beside(before).filter(|(_, old)| old.is_none());
+    changed.chain(added).map(|((key, _), _)| key.clone()).collect()
 }
 
 /// Returns the text of the file at `path`, empty if it is too large; `None` if there is no file.

@@ -20,11 +20,18 @@ struct TextLine<'a> {
 /// Returns the number of the entry that a line of a side belongs to, or `None` if that does not matter.
 pub(super) type EntryOf<'a> = dyn FnMut(Side, u32, &[u8]) -> Option<usize> + 'a;
 
-/// Returns the numbers of the lines that are on only one side, counted from 1.
-pub(super) fn changed_lines(content: Diff<&[u8]>, entry: &mut EntryOf<'_>) -> Diff<Vec<u32>> {
+/// Returns the lines of a file, each with its end.
+pub(super) fn lines(content: &[u8]) -> Vec<&[u8]> {
+    content.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+/// Returns the numbers of the lines that are on only one side, counted from 1. `above` lines come before the texts on
+/// both sides.
+pub(super) fn changed_lines(texts: Diff<&[&[u8]]>, above: usize, entry: &mut EntryOf<'_>) -> Diff<Vec<u32>> {
+    let number = |at: usize| u32::try_from(above + at + 1).unwrap_or(u32::MAX);
     let mut lines_of = |side: Side| -> Vec<TextLine<'_>> {
-        let texts = side.pick(&content).split_inclusive(|byte| *byte == b'\n');
-        texts.zip(1..).map(|(text, number)| TextLine { text, entry: entry(side, number, text) }).collect()
+        let texts = side.pick(&texts).iter().copied().enumerate();
+        texts.map(|(at, text)| TextLine { text, entry: entry(side, number(at), text) }).collect()
     };
     let lines = Diff::new(lines_of(Side::Before), lines_of(Side::After));
     let (before, after) = (&lines.before[..], &lines.after[..]);
@@ -32,7 +39,7 @@ pub(super) fn changed_lines(content: Diff<&[u8]>, entry: &mut EntryOf<'_>) -> Di
     let ends = before[head..].iter().rev().zip(after[head..].iter().rev());
     let tail = ends.take_while(|(a, b)| a == b).count();
     let middle = Diff::new(&before[head..before.len() - tail], &after[head..after.len() - tail]);
-    let number = |at: usize| u32::try_from(head + at + 1).unwrap_or(u32::MAX);
+    let number = |at: usize| number(head + at);
     if middle.before.len().saturating_mul(middle.after.len()) > MAX_PAIRS {
         return middle.map(|lines| (0..lines.len()).map(number).collect());
     }
@@ -55,7 +62,8 @@ mod tests {
             let text = if side == Side::Before { before } else { after };
             entry(&text.lines().take(number as usize).collect::<Vec<_>>().join("\n"))
         };
-        let Diff { before, after } = changed_lines(Diff::new(before.as_bytes(), after.as_bytes()), &mut entry_of);
+        let texts = Diff::new(lines(before.as_bytes()), lines(after.as_bytes()));
+        let Diff { before, after } = changed_lines(texts.as_ref().map(Vec::as_slice), 0, &mut entry_of);
         (before, after)
     }
 

@@ -168,7 +168,7 @@ impl DataFile {
     }
 
     /// Returns true if entries may depend on other entries.
-    pub(super) fn is_entangled(&self) -> bool {
+    pub fn is_entangled(&self) -> bool {
         self.is_entangled
     }
 
