@@ -90,6 +90,11 @@ impl Variants {
         if self.are_all_distinct(nodes) {
             return nodes.iter().take(most).map(|node| NodeSet::from_iter([node])).collect();
         }
+        if self.templates().all(|template| template.shows_all_variables()) {
+            let mut classes = self.split(nodes);
+            classes.truncate(most);
+            return classes;
+        }
         let mut numbers: HashMap<Diff<Option<Value>>, usize, RandomState> = HashMap::default();
         let mut classes: Vec<NodeSet> = Vec::new();
         for nodes in self.split(nodes).into_iter().take(most) {

@@ -159,6 +159,19 @@ fn compare(fixtures: &[String; 2], fleet: &Arc<Fleet>) -> ([Effective; 2], Chang
     ([was, is], changes)
 }
 
+/// The nodes of a change by their outcomes, in the order of their first nodes.
+fn by_outcomes(change: &Change) -> Vec<NodeSet> {
+    let mut classes: Vec<(Diff<Option<Arc<Outcome>>>, NodeSet)> = Vec::new();
+    for node in change.nodes.iter() {
+        let Change { outcome, .. } = change.on(NodeSet::from_iter([node]));
+        match classes.iter_mut().find(|(other, _)| *other == outcome) {
+            Some((_, nodes)) => nodes.insert(node),
+            None => classes.push((outcome, NodeSet::from_iter([node]))),
+        }
+    }
+    classes.into_iter().map(|(_, nodes)| nodes).collect()
+}
+
 #[test]
 fn templates_give_each_node_its_own_values() {
     let (mut templates, mut variants) = (0, 0);
@@ -178,7 +191,18 @@ fn templates_give_each_node_its_own_values() {
         let fleet = Arc::new(Fleet::new(profiles.clone()));
         let ([was, is], changes) = compare(&fixtures, &fleet);
         templates += was.keys.values().flatten().filter(|answer| answer.template.is_some()).count();
-        variants += changes.changes.iter().filter(|change| change.variants.is_some()).count();
+        for change in &changes.changes {
+            if let Some(of_change) = &change.variants {
+                assert_eq!(
+                    of_change.classes(&change.nodes, usize::MAX),
+                    by_outcomes(change),
+                    "seed {seed}, {}",
+                    change.key
+                );
+                assert_eq!(of_change.count(&change.nodes), by_outcomes(change).len(), "seed {seed}, {}", change.key);
+                variants += 1;
+            }
+        }
         for profile in profiles.iter().step_by(7) {
             let alone = Arc::new(Fleet::new([profile.clone()]));
             let ([was_alone, is_alone], changes_alone) = compare(&fixtures, &alone);

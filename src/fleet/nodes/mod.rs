@@ -79,6 +79,8 @@ pub(in crate::fleet) struct VariableClasses {
     longest: OnceLock<Option<usize>>,
     /// The nodes whose value is a text that can be put into others unread, and all others.
     plain: OnceLock<Partition>,
+    /// For each byte, true if some text has it.
+    bytes: OnceLock<Box<[bool; 256]>>,
 }
 
 impl VariableClasses {
@@ -89,6 +91,7 @@ impl VariableClasses {
             interpolates: OnceLock::new(),
             longest: OnceLock::new(),
             plain: OnceLock::new(),
+            bytes: OnceLock::new(),
         }
     }
 
@@ -106,6 +109,16 @@ impl VariableClasses {
             let are_all_equal = numbers.windows(2).all(|pair| pair[0] == pair[1]);
             if are_all_equal { self.partition.coarsened(&[], 1) } else { self.partition.coarsened(&numbers, 2) }
         })
+    }
+
+    /// Returns true if the text of some node at the end of `segments` has a byte.
+    pub(in crate::fleet) fn has_byte(&self, byte: u8, segments: &[Value]) -> bool {
+        let bytes = self.bytes.get_or_init(|| {
+            let mut bytes = Box::new([false; 256]);
+            self.texts(segments).flatten().flat_map(str::bytes).for_each(|byte| bytes[usize::from(byte)] = true);
+            bytes
+        });
+        bytes[usize::from(byte)]
     }
 
     /// Returns the text of each class at the end of `segments`, or `None` for a class without one.

@@ -124,17 +124,27 @@ impl Template {
 
     /// Returns true if the value certainly differs between all of `nodes`.
     pub fn differs_between_all(&self, nodes: &NodeSet) -> bool {
-        let only_variable = |parts: &[TextPart]| {
-            let mut variables = parts.iter().filter_map(TextPart::variable);
-            let first = variables.next()?;
-            variables.next().is_none().then(|| first.classes.clone())
+        let tells_apart = |variable: &Variable| variable.classes.partition.tells_apart(nodes);
+        self.clear_texts().flatten().filter_map(TextPart::variable).any(tells_apart)
+    }
+
+    /// Returns true if values are certainly equal only where all variables are.
+    pub fn shows_all_variables(&self) -> bool {
+        let shown: HashSet<&Variable> = self.clear_texts().flatten().filter_map(TextPart::variable).collect();
+        self.variables().iter().all(|variable| shown.contains(variable))
+    }
+
+    /// Returns the texts that are equal only where the variables in them are: each of these ends where the next literal
+    /// begins, since no text of it has the first byte of that.
+    fn clear_texts(&self) -> impl Iterator<Item = &[TextPart]> {
+        let is_clear = |pair: &[TextPart]| match pair {
+            [TextPart::Variable(variable), TextPart::Literal(next)] => {
+                next.bytes().next().is_some_and(|byte| !variable.classes.has_byte(byte, &variable.path.segments))
+            }
+            [TextPart::Variable(_), TextPart::Variable(_)] => false,
+            _ => true,
         };
-        let is_distinct = |classes: Arc<VariableClasses>| {
-            let mut seen = HashSet::with_hasher(RandomState::default());
-            classes.partition.count() >= nodes.len()
-                && nodes.iter().all(|node| seen.insert(classes.partition.class_of(node)))
-        };
-        self.texts().into_iter().filter_map(only_variable).any(is_distinct)
+        self.texts().into_iter().filter(move |parts| parts.windows(2).all(is_clear))
     }
 
     /// Returns true if its variables have more than `most` combinations of values on `nodes`.

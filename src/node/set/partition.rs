@@ -123,6 +123,13 @@ impl Partition {
         self.class_by_node.get(node.0 as usize).map_or(0, |class| *class as usize)
     }
 
+    /// Returns true if no two of `nodes` are in one class.
+    pub(crate) fn tells_apart(&self, nodes: &NodeSet) -> bool {
+        let mut is_met = vec![false; self.count];
+        let is_first = |node| !std::mem::replace(&mut is_met[self.class_of(node)], true);
+        self.count == self.class_by_node.len() || self.count >= nodes.len() && nodes.iter().all(is_first)
+    }
+
     /// Returns the numbers of the classes of all nodes.
     pub(crate) fn class_numbers(&self) -> impl Iterator<Item = usize> {
         self.class_by_node.iter().map(|class| *class as usize)
