@@ -99,7 +99,10 @@ fn parts(file: &DataFile) -> Vec<Part> {
     let (roots, mut left) = (&file.lines().children, MAX_ENTRIES);
     let mut parts: Vec<Part> = Vec::new();
     for (at, marks) in roots.iter().enumerate().filter(|_| is_divided) {
-        let Some((first, last)) = span(marks, &mut left) else { continue };
+        let (first, last) = span(marks, &mut left);
+        if last == 0 {
+            continue;
+        }
         let mut part = Part { first, last, roots: at..at + 1, entries: OnceCell::new() };
         while let Some(before) = parts.pop_if(|before| before.last >= part.first) {
             part.first = before.first.min(part.first);
@@ -114,19 +117,18 @@ fn parts(file: &DataFile) -> Vec<Part> {
     parts
 }
 
-/// Returns the first and the last line of something and all in it, or `None` if none is known.
-fn span(marks: &Marks, left: &mut usize) -> Option<(u32, u32)> {
+/// Returns the first and the last line of something and all in it; the last is 0 if none is known.
+fn span(marks: &Marks, left: &mut usize) -> (u32, u32) {
+    let (mut first, mut last) = if marks.line > 0 { (marks.line, marks.line) } else { (u32::MAX, 0) };
     *left = left.saturating_sub(1);
-    let mut all = Some((marks.line, marks.line)).filter(|(line, _)| *line > 0);
-    for child in &*marks.children {
+    for child in marks.children.iter() {
         if *left == 0 {
             break;
         }
-        let join = |(first, last): (u32, u32), (from, to): (u32, u32)| (first.min(from), last.max(to));
-        let child = span(child, left);
-        all = all.zip(child).map(|(all, child)| join(all, child)).or(all).or(child);
+        let (child_first, child_last) = span(child, left);
+        (first, last) = (first.min(child_first), last.max(child_last));
     }
-    all
+    (first, last)
 }
 
 /// The entries of a part.
