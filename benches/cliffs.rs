@@ -6,6 +6,9 @@
 //! `benches/measure/puppet.rs`) how many times as long the real Puppet takes for both revisions, by the time that it
 //! takes for ten of the nodes.
 //!
+//! Then come repositories of random shapes, of which the worst is shown: `HIERAD_BENCH_SHAPES` of them, 20, from
+//! `HIERAD_SEED` on.
+//!
 //! `HIERAD_BENCH_LARGE=1` adds a level of the hierarchy that goes, on 100,000 nodes with 10,000 keys, which takes
 //! minutes to make. `HIERAD_BENCH_RUNS` is how often each diff is made.
 #![allow(missing_docs, reason = "a program")]
@@ -35,13 +38,43 @@ fn main() -> Result<()> {
     let puppet = Puppet::named();
     let puppet = puppet.as_ref();
     own_keys(60, &Limits { seconds: 0.7, mebibytes: 300.0 }, puppet)?;
-    own_keys(500, &Limits { seconds: 5.0, mebibytes: 500.0 }, puppet)?;
+    own_keys(500, &Limits { seconds: 2.0, mebibytes: 500.0 }, puppet)?;
     comment(2_000)?;
     cliff(&Cliff::of_deep_hash(200)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
     for by_file in [false, true] {
         cliff(&Cliff::of_chain(60, 500, by_file)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
     }
+    worst_shape()?;
     if std::env::var_os("HIERAD_BENCH_LARGE").is_some() { level() } else { Ok(()) }
+}
+
+fn raise(worst: &mut (f64, u64), figure: (f64, u64)) {
+    if figure.0 > worst.0 {
+        *worst = figure;
+    }
+}
+
+/// Measures diffs of repositories of random shapes, and shows the worst figures with their seeds.
+fn worst_shape() -> Result<()> {
+    let first: u64 = measure::asked("HIERAD_SEED", 1);
+    let mut worst: [(f64, u64); 4] = Default::default();
+    for seed in first..first + measure::asked("HIERAD_BENCH_SHAPES", 20) {
+        let made = Cliff::of_seed(seed)?;
+        for (format, at) in [("text", 0), ("json", 1)] {
+            let run = measured(made.subject.diff("HEAD~1", "HEAD").args(["--format", format]))?;
+            raise(&mut worst[at], (run.time.as_secs_f64() * 1e3, seed));
+            raise(&mut worst[2], (run.peak.unwrap_or_default(), seed));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "it is shown in megabytes")]
+        let bytes = printed(made.subject.diff("HEAD~1", "HEAD").args(["--format", "json"]))? as f64;
+        raise(&mut worst[3], (bytes / MB, seed));
+    }
+    let kinds =
+        [("text", "ms", 3_000.0), ("json", "ms", 3_000.0), ("peak memory", "MiB", 500.0), ("json", "MB", 100.0)];
+    for ((kind, unit, limit), (figure, seed)) in kinds.into_iter().zip(worst) {
+        print(&format!("worst shape, seed {seed}  {kind}"), &Spread::new([figure], unit), Some(Wanted::AtMost(limit)));
+    }
+    Ok(())
 }
 
 fn own_keys(count: usize, limits: &Limits, puppet: Option<&Puppet>) -> Result<()> {

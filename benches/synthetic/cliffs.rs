@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use fastrand::Rng;
 use tempfile::TempDir;
 
 use crate::measure::Result;
@@ -76,12 +77,8 @@ impl Cliff {
     pub(crate) fn of_chain(lookups: usize, aliases: usize, by_file: bool) -> Result<Cliff> {
         let files = |version: usize| {
             let mut common = plain_keys(1_000);
-            (0..aliases).for_each(|key| _ = writeln!(common, "alias::a{key}: \"%{{alias('chain::c0')}}\""));
-            for key in 1..lookups {
-                _ = writeln!(common, "chain::c{}: \"%{{lookup('chain::c{key}')}}\"", key - 1);
-            }
+            common += &chain(lookups, aliases, version);
             let last = lookups - 1;
-            _ = writeln!(common, "chain::c{last}: 'end {version} %{{facts.rack}}'");
             let of_rack = |rack| {
                 (format!("data/racks/{rack}.yaml"), format!("chain::c{last}: end {version} of a file of {rack}\n"))
             };
@@ -92,14 +89,109 @@ impl Cliff {
         Cliff::new(&format!("{aliases} aliases of a chain of {lookups}, ends by {ends}"), &[files(1), files(2)])
     }
 
+    /// A repository of a random shape: keys whose texts have several variables, some of which a few nodes lack, methods
+    /// and lookups, in values of any depth; behind them a chain of lookups that ends by a fact or by files, and a hash
+    /// to which the files of some nodes add.
+    pub(crate) fn of_seed(seed: u64) -> Result<Cliff> {
+        let shape = AnyShape::of(&mut Rng::with_seed(seed));
+        let lacking = shape.lacking;
+        Cliff::with_profiles(&format!("seed {seed}"), &[shape.files(1), shape.files(2)], &profiles_text(lacking))
+    }
+
     fn new(name: &str, commits: &[Files; 2]) -> Result<Cliff> {
+        Cliff::with_profiles(name, commits, &profiles_text(0))
+    }
+
+    fn with_profiles(name: &str, commits: &[Files; 2], nodes: &str) -> Result<Cliff> {
         let folder = tempfile::Builder::new().prefix("hierad-bench-").tempdir()?;
         let (repository, profiles) = (folder.path().join("data"), folder.path().join("profiles.ndjson"));
-        std::fs::write(&profiles, profiles_text())?;
+        std::fs::write(&profiles, nodes)?;
         import(&repository, commits)?;
         let subject = Subject { name: format!("{NODES} nodes, {name}"), repository, profiles };
         Ok(Cliff { _folder: folder, subject })
     }
+}
+
+/// The shape of a repository.
+struct AnyShape {
+    /// The values of keys, with `VERSION` where the commits differ.
+    values: Vec<String>,
+    /// The number of nodes without a rack.
+    lacking: usize,
+    /// The number of lookups in a chain, of keys that are aliases of it, and true if it ends by files.
+    chain: (usize, usize, bool),
+    /// The number of entries of a merged hash, and of nodes whose files add to it.
+    merged: (usize, usize),
+}
+
+impl AnyShape {
+    fn of(dice: &mut Rng) -> AnyShape {
+        let variables = [
+            "%{trusted.certname}",
+            "%{facts.networking.ip}",
+            "%{facts.role}",
+            "%{facts.rack}",
+            "%{scope('facts.networking.fqdn')}",
+            "%{lookup('plain::k1')}",
+            "%{lookup('own::k0')}",
+        ];
+        let between = ["/", " ", ":", "-", ".", "1", ""];
+        let text = |dice: &mut Rng| {
+            let mut text = String::from("'VERSION");
+            for _ in 0..dice.usize(1..5) {
+                text += between[dice.usize(0..between.len())];
+                text += variables[dice.usize(0..variables.len())];
+            }
+            text + "'"
+        };
+        let value = |dice: &mut Rng, key: usize| {
+            let text = if key == 0 { "'VERSION %{facts.rack}'".to_owned() } else { text(dice) };
+            match dice.u8(0..4) {
+                0 => format!("{{a: {{b: [{text}, 1]}}, c: same}}"),
+                1 => format!("[x, {text}]"),
+                _ => text,
+            }
+        };
+        let first = "'VERSION %{facts.rack}'".to_owned();
+        let count = dice.usize(50..500);
+        AnyShape {
+            values: std::iter::once(first).chain((1..count).map(|key| value(dice, key))).collect(),
+            lacking: if dice.bool() { dice.usize(1..200) } else { 0 },
+            chain: (dice.usize(1..30), dice.usize(0..200), dice.bool()),
+            merged: (dice.usize(1..100), if dice.bool() { dice.usize(0..NODES / 2) } else { 0 }),
+        }
+    }
+
+    fn files(&self, version: usize) -> Files {
+        let (AnyShape { values, .. }, (lookups, aliases, by_file), (entries, owners)) = (self, self.chain, self.merged);
+        let mut common = plain_keys(1_000) + "lookup_options:\n  users: {merge: deep}\nusers:\n";
+        (0..entries).for_each(|entry| _ = writeln!(common, "  u{entry}: {{uid: {entry}, shell: /bin/{version}}}"));
+        for (key, value) in values.iter().enumerate() {
+            _ = writeln!(common, "own::k{key}: {}", value.replace("VERSION", &version.to_string()));
+        }
+        common += &chain(lookups, aliases, version);
+        let of_rack =
+            |rack| (format!("data/racks/{rack}.yaml"), format!("chain::c{}: end {version} of {rack}\n", lookups - 1));
+        let own = |node: usize| {
+            (
+                format!("data/nodes/{}.yaml", name(node)),
+                format!("users: {{local: {{uid: {node}}}, u0: {{shell: own}}}}\n"),
+            )
+        };
+        let racks = (0..if by_file { RACKS } else { 0 }).map(of_rack);
+        racks.chain((0..owners).map(own)).chain([("data/common.yaml".to_owned(), common)]).collect()
+    }
+}
+
+/// Keys that are aliases of the first one in a chain of lookups.
+fn chain(lookups: usize, aliases: usize, version: usize) -> String {
+    let mut keys = String::new();
+    (0..aliases).for_each(|key| _ = writeln!(keys, "alias::a{key}: \"%{{alias('chain::c0')}}\""));
+    for key in 1..lookups {
+        _ = writeln!(keys, "chain::c{}: \"%{{lookup('chain::c{key}')}}\"", key - 1);
+    }
+    _ = writeln!(keys, "chain::c{}: 'end {version} %{{facts.rack}}'", lookups - 1);
+    keys
 }
 
 fn name(node: usize) -> String {
@@ -112,14 +204,14 @@ fn plain_keys(count: usize) -> String {
     keys
 }
 
-fn profiles_text() -> String {
+/// The profiles, of which the first `lacking` have no rack.
+fn profiles_text(lacking: usize) -> String {
     let profile = |node: usize| {
         let (name, ip) = (name(node), format!("10.0.{}.{}", node >> 8, node & 255));
         let networking = format!("{{\"ip\": \"{ip}\", \"fqdn\": \"{name}\"}}");
-        let (role, rack) = (node % 40, node % RACKS);
-        format!(
-            "{{\"name\": \"{name}\", \"facts\": {{\"role\": \"r{role}\", \"rack\": \"{rack}\", \"networking\": {networking}}}}}\n"
-        )
+        let role = node % 40;
+        let rack = if node < lacking { String::new() } else { format!("\"rack\": \"{}\", ", node % RACKS) };
+        format!("{{\"name\": \"{name}\", \"facts\": {{\"role\": \"r{role}\", {rack}\"networking\": {networking}}}}}\n")
     };
     (0..NODES).map(profile).collect()
 }

@@ -63,7 +63,6 @@ mod tests {
     use crate::causes::edits::entries::normal;
     use crate::causes::edits::text_lines::{changed_lines, lines};
     use crate::hiera::backend::{DataFile, Format};
-    use crate::report::Side;
 
     /// Entries of a file, a line each; `K` is a key. Nothing is seen of a file with the last one.
     const ENTRIES: [&str; 8] = [

@@ -87,7 +87,8 @@ fn recipes_for_jq_give_what_they_say() {
             nodes_of(&report, &change["nodes"]).iter().map(|node| json!([node, change["key"], change["after"]])),
         );
     }
-    [&mut found, &mut expected].iter_mut().for_each(|lines| lines.sort_by_key(Json::to_string));
+    found.sort_by_key(Json::to_string);
+    expected.sort_by_key(Json::to_string);
     assert_eq!(found, expected);
 }
 

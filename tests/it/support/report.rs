@@ -83,7 +83,9 @@ impl Tables {
         for node in nodes {
             let mut variant = change.clone();
             let fill = |part: &mut Json| self.fill_texts(part, template["mark"].as_str().unwrap(), *node);
-            ["before", "after", "leaves"].iter().for_each(|part| fill(&mut variant[*part]));
+            for part in ["before", "after", "leaves"] {
+                fill(&mut variant[part]);
+            }
             let number = *known.entry(variant.to_string()).or_insert(variants.len());
             if number == variants.len() {
                 variants.push((Vec::new(), variant));
@@ -114,11 +116,11 @@ impl Tables {
 
     fn fill_places(&self, report: &mut Json) {
         for leaf in list(report, "changes").flat_map(|change| list(change, "leaves")) {
-            ["before", "after"].iter().for_each(|side| self.fill_origin(&mut leaf[*side]));
-            if let Some(sources) = leaf.get_mut("sources") {
-                ["before", "after"]
-                    .iter()
-                    .for_each(|side| list(sources, side).for_each(|source| *source = self.place(source)));
+            for side in ["before", "after"] {
+                self.fill_origin(&mut leaf[side]);
+                if let Some(sources) = leaf.get_mut("sources") {
+                    list(sources, side).for_each(|source| *source = self.place(source));
+                }
             }
         }
         list(report, "reencrypted").for_each(|secret| self.fill_origin(secret));

@@ -34,8 +34,8 @@ pub(crate) fn printed(diff: &Json) -> Result<Changes, Fault> {
 
 /// The names of the nodes of a change, whose set has ranges of positions in the list of all names.
 fn nodes<'d>(diff: &'d Json, change: &Json) -> Result<Vec<&'d str>, Fault> {
-    let list = |name: &str| diff.get(name).map(Json::items).ok_or("no names or sets of nodes");
-    let (names, sets) = (list("node_names")?, list("node_sets")?);
+    let table = |name: &str| diff.get(name).map(Json::items).ok_or("no names or sets of nodes");
+    let (names, sets) = (table("node_names")?, table("node_sets")?);
     let set = sets.get(position(change.get("nodes").ok_or("a change without nodes")?)?);
     let mut nodes = Vec::new();
     for item in set.ok_or("a change with a set of nodes that is not there")?.items() {

@@ -100,10 +100,13 @@ impl Serialize for NodeNameList<'_> {
     }
 }
 
+/// A place, with the level of the hierarchy if it is one of data.
+type LevelPlace = (Place, Option<Arc<str>>);
+
 /// The places of values: path, line and level.
 #[derive(Default)]
 pub(super) struct PlaceTable {
-    numbers: RefCell<HashMap<(Place, Option<Arc<str>>), usize, RandomState>>,
+    numbers: RefCell<HashMap<LevelPlace, usize, RandomState>>,
 }
 
 impl PlaceTable {
