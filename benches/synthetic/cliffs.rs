@@ -137,25 +137,25 @@ impl AnyShape {
         ];
         let between = ["/", " ", ":", "-", ".", "1", ""];
         let text = |dice: &mut Rng| {
-            let mut text = String::from("'VERSION");
+            let mut text = String::from("\"VERSION");
             for _ in 0..dice.usize(1..5) {
                 text += between[dice.usize(0..between.len())];
                 text += variables[dice.usize(0..variables.len())];
             }
-            text + "'"
+            text + "\""
         };
-        let value = |dice: &mut Rng, key: usize| {
-            let text = if key == 0 { "'VERSION %{facts.rack}'".to_owned() } else { text(dice) };
+        let first = "'VERSION %{facts.rack}'".to_owned();
+        let value = |dice: &mut Rng| {
+            let text = text(dice);
             match dice.u8(0..4) {
                 0 => format!("{{a: {{b: [{text}, 1]}}, c: same}}"),
                 1 => format!("[x, {text}]"),
                 _ => text,
             }
         };
-        let first = "'VERSION %{facts.rack}'".to_owned();
         let count = dice.usize(50..500);
         AnyShape {
-            values: std::iter::once(first).chain((1..count).map(|key| value(dice, key))).collect(),
+            values: std::iter::once(first).chain((1..count).map(|_| value(dice))).collect(),
             lacking: if dice.bool() { dice.usize(1..200) } else { 0 },
             chain: (dice.usize(1..30), dice.usize(0..200), dice.bool()),
             merged: (dice.usize(1..100), if dice.bool() { dice.usize(0..NODES / 2) } else { 0 }),
