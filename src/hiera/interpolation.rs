@@ -180,6 +180,17 @@ enum Expression<'a> {
     Method(&'a str, &'a str),
 }
 
+impl<'a> Part<'a> {
+    /// Returns the name of the variable that it stands for. A method does so only where methods may be called.
+    fn variable(&self, context: &Context<'_>) -> Option<&'a str> {
+        match self {
+            Part::Expression(_, Expression::Variable(name)) => Some(*name),
+            Part::Expression(_, Expression::Method("scope", name)) => context.resolver.map(|_| *name),
+            _ => None,
+        }
+    }
+}
+
 /// A text that was split at its `%{...}`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template<'a> {
@@ -241,6 +252,12 @@ impl<'a> Template<'a> {
         let mut secrecy = None;
         for part in &self.parts {
             budget.spend(PLACE_STEPS)?;
+            if let Some(hole) = part.variable(context).and_then(|name| context.hole(name)) {
+                budget.look_at(hole.size())?;
+                budget.write(hole.size())?;
+                out.add_hole(hole);
+                continue;
+            }
             let value = match part {
                 Part::Literal(text) => {
                     budget.write(text.len())?;
@@ -249,12 +266,6 @@ impl<'a> Template<'a> {
                 }
                 Part::Expression(_, Expression::Empty) => continue,
                 Part::Expression(_, Expression::Variable(name)) => {
-                    if let Some(hole) = context.hole(name) {
-                        budget.look_at(hole.size())?;
-                        budget.write(hole.size())?;
-                        out.add_hole(hole);
-                        continue;
-                    }
                     let value = variable(name, self.text, context)?;
                     let interpolate_nested = || context.interpolate_nested(&format!("scope:{name}"), &value);
                     match &value {

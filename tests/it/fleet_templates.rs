@@ -231,7 +231,7 @@ fn nodes_without_a_variable_do_not_divide_the_others() {
     };
     let (profiles, _) = read_profiles((0..NODES).map(profile).collect::<String>().as_bytes(), "p.ndjson", "production");
     let fleet = Arc::new(Fleet::new(profiles));
-    let fixture = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: c.yaml}]\n-- data/c.yaml\nk0: '%{facts.odd}, %{trusted.certname}'\n";
+    let fixture = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: c.yaml}]\n-- data/c.yaml\nk0: \"%{facts.odd}, %{scope('trusted.certname')}\"\n";
     let ([effective, _], _) = compare(&[fixture.to_owned(), fixture.to_owned()], &fleet);
     let nodes: Vec<usize> = effective.keys["k0"].iter().map(|answer| answer.nodes.len()).collect();
     assert_eq!(nodes, [3, NODES - 3]);
