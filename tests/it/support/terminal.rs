@@ -40,7 +40,7 @@ pub(crate) fn hierad(folder: &Path) -> Command {
 pub(crate) fn read(text: &str) -> Json {
     static LONG: LazyLock<Regex> = LazyLock::new(|| Regex::new("[0-9]{300,}").unwrap());
     let text = LONG.replace_all(text, "0");
-    serde_json::from_str(&shallow(&text)).unwrap_or_else(|error| panic!("{error}: {text:.1000}"))
+    filled(serde_json::from_str(&shallow(&text)).unwrap_or_else(|error| panic!("{error}: {text:.1000}")))
 }
 
 /// Returns JSON with 0 in place of values that nest too deep.
