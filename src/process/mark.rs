@@ -66,10 +66,10 @@ mod linux {
             for id in new.into_iter().rev() {
                 let look = with_mark(id, mark);
                 is_done &= matches!(look, Look::Other);
-                if let Look::Marked(process) = look {
-                    kill_with_group(id, &process);
-                } else {
-                    known.insert(id);
+                match look {
+                    Look::Marked(process) => kill_with_group(id, &process),
+                    Look::Starting => {}
+                    Look::Other | Look::Ended => _ = known.insert(id),
                 }
             }
             if is_done {
@@ -95,6 +95,8 @@ mod linux {
         Marked(OwnedFd),
         /// Does not have it, or may not be inspected.
         Other,
+        /// Is just being replaced by a program, and has no environment before that is done.
+        Starting,
         /// Has ended, and may have started another process just before; or belongs to the kernel.
         Ended,
     }
@@ -114,7 +116,18 @@ mod linux {
                 _ => return Look::Other,
             }
         }
-        Look::Ended
+        if is_starting(id) == Some(true) { Look::Starting } else { Look::Ended }
+    }
+
+    /// Returns true for a process whose program is just being started. One that has ended is a zombie, and one of the
+    /// kernel never has an environment; a program that was started without variables has an empty one somewhere.
+    fn is_starting(id: i32) -> Option<bool> {
+        const KERNEL: u64 = 0x0020_0000;
+        let status = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name, which may have anything in it, is in brackets. Counted from 0 behind it: see proc_pid_stat(5).
+        let fields: Vec<&str> = status.rsplit_once(") ")?.1.split(' ').collect();
+        let (state, flags, environment) = (*fields.first()?, fields.get(6)?.parse::<u64>().ok()?, *fields.get(47)?);
+        Some(!matches!(state, "Z" | "X") && flags & KERNEL == 0 && environment == "0")
     }
 
     fn has_mark(environment: &[u8], mark: &str) -> bool {
