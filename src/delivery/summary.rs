@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use reqwest::Url;
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serializer};
 use serde_json::Value;
@@ -14,20 +14,6 @@ use serde_json::value::RawValue;
 
 use super::{Filter, Parcel};
 use crate::event::{CommitEvent, EventKind};
-
-/// The lists of a report, which a summary leaves empty.
-const EMPTIED_LISTS: [&str; 10] = [
-    "node_names",
-    "node_sets",
-    "causes",
-    "changes",
-    "groups",
-    "reencrypted",
-    "lines",
-    "diagnostics",
-    "variables",
-    "places",
-];
 
 /// The lists whose entries are kept while there is room, without their sets of nodes and places; the most important
 /// first.
@@ -143,7 +129,7 @@ fn write_summary(
     Some(text)
 }
 
-/// The fields of a report in their order. Its lists are skipped, not read into memory.
+/// The fields of a report in their order. Lists that are not kept are skipped, not read into memory.
 struct Fields<'a>(Vec<(&'a str, Field<'a>)>);
 
 enum Field<'a> {
@@ -174,11 +160,10 @@ impl<'de> Visitor<'de> for FieldsVisitor {
                 _ if KEPT_LISTS.contains(&name) => {
                     Field::Kept(without_nodes(entries.next_value()?).map_err(A::Error::custom)?)
                 }
-                _ if EMPTIED_LISTS.contains(&name) => {
-                    entries.next_value::<IgnoredAny>()?;
-                    Field::List
+                _ => {
+                    let value: &RawValue = entries.next_value()?;
+                    if value.get().starts_with('[') { Field::List } else { Field::Whole(value) }
                 }
-                _ => Field::Whole(entries.next_value()?),
             };
             fields.push((name, field));
         }

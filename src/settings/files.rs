@@ -160,7 +160,7 @@ pub fn judging(content: &[u8]) -> Vec<Option<Value>> {
 
 /// Returns the settings of a file that do not judge the tree, for comparison; `None` if the file as a whole cannot be
 /// read, or may refer to values repeatedly.
-pub fn others(content: &[u8]) -> Option<Vec<Option<Value>>> {
+pub fn not_judging(content: &[u8]) -> Option<Vec<Option<Value>>> {
     if has_anchors(content) {
         return None;
     }

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use crate::visible::visible;
 
 pub use confine::Refusal;
-pub use files::{MAX_SETTINGS_SIZE, SettingsFile, Written, is_judging, judging, others};
+pub use files::{MAX_SETTINGS_SIZE, SettingsFile, Written, is_judging, judging, not_judging};
 pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
 pub use profiles::*;

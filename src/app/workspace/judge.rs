@@ -18,7 +18,7 @@ use crate::pipeline::judge::{Judge, Sides};
 use crate::policy::{Day, Policies};
 use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report, Verdict, count};
 use crate::settings::{
-    MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder, judging, others,
+    MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder, judging, not_judging,
 };
 use crate::tree::{BlobId, FileTree, Target, TreeError, changes, follow};
 
@@ -179,7 +179,7 @@ impl SettingsJudge {
     fn differ_in_judging_alone(&self, revisions: [RevisionId; 2]) -> bool {
         let read = |id: RevisionId| {
             let file = self.file_at(id, &self.paths[0]).ok()?;
-            others(file.map_or_else(String::new, |file| file.text).as_bytes())
+            not_judging(file.map_or_else(String::new, |file| file.text).as_bytes())
         };
         let [one, other] = revisions.map(read);
         one.is_some() && one == other

@@ -80,15 +80,17 @@ pub(super) struct PartRef<'f> {
     hash: Option<&'f Hash>,
 }
 
-impl PartRef<'_> {
+impl<'f> PartRef<'f> {
     /// Returns true if another part has the same root keys on as many lines.
     pub(super) fn is_like(&self, other: &PartRef<'_>) -> bool {
         let lines = |part: &Part| part.last - part.first;
-        let key = |of: &PartRef<'_>, at: usize| of.hash?.entry_at(of.part.roots.start + at).map(|(key, _)| key.clone());
-        let count = self.part.roots.len();
-        lines(self.part) == lines(other.part)
-            && count == other.part.roots.len()
-            && (0..count).all(|at| key(self, at).is_some_and(|own| Some(own) == key(other, at)))
+        lines(self.part) == lines(other.part) && self.root_keys().eq(other.root_keys())
+    }
+
+    fn root_keys(&self) -> impl Iterator<Item = &'f Value> {
+        let Range { start, end } = self.part.roots;
+        let entries = self.hash.into_iter().flat_map(move |hash| (start..end).map_while(|at| hash.entry_at(at)));
+        entries.map(|(key, _)| key)
     }
 }
 

@@ -76,13 +76,21 @@ fn recipes_for_jq_give_what_they_say() {
     site.write(".git/report.json", &printed.out);
     let [places, texts] = recipes[..] else { panic!("{recipes:?}") };
     let report = printed.json();
-    let changes = report["changes"].as_array().unwrap();
-    let first = jq(&site, places).remove(0);
-    let nodes = nodes_of(&report, &changes[0]["nodes"]);
-    assert_eq!(first, json!({"key": "gone", "kind": "removed", "nodes": nodes, "from": []}));
+    let written: Json = serde_json::from_str(&printed.out).unwrap();
+    let from = |leaf: &Json| {
+        let place = &written["places"][usize::try_from(leaf["after"]["origin"]["place"].as_u64()?).unwrap()];
+        Some(format!("{}:{}", place[0].as_str().unwrap(), place[1]))
+    };
+    let told = |change: &Json| {
+        let from: Vec<String> = change["leaves"].as_array().unwrap().iter().filter_map(from).collect();
+        json!({"key": change["key"], "kind": change["kind"], "nodes": nodes_of(&report, &change["nodes"]), "from": from})
+    };
+    let all: Vec<Json> = written["changes"].as_array().unwrap().iter().map(told).collect();
+    assert!(all.iter().any(|told| told["from"] != json!([])), "{all:?}");
+    assert_eq!(jq(&site, places), all);
     let mut found = jq(&site, texts);
     let mut expected: Vec<Json> = Vec::new();
-    for change in changes {
+    for change in report["changes"].as_array().unwrap() {
         expected.extend(
             nodes_of(&report, &change["nodes"]).iter().map(|node| json!([node, change["key"], change["after"]])),
         );

@@ -3,8 +3,8 @@
 mod changes;
 mod lines;
 mod policies;
-mod stencil;
 pub(super) mod tables;
+mod template;
 
 use std::collections::HashSet;
 
@@ -25,8 +25,8 @@ use crate::value::Value;
 use changes::WireChanges;
 use lines::WireLines;
 use policies::WirePolicy;
-use stencil::WireTemplate;
 use tables::{NodeNameList, PlaceTable, SetTable, Tables, VariableTexts};
+use template::WireTemplate;
 
 /// The whole document.
 #[derive(Serialize)]
@@ -159,7 +159,8 @@ pub(super) struct WireChange<'a> {
     kind: &'static str,
     before: Option<WireOutcome<'a>>,
     after: Option<WireOutcome<'a>>,
-    nodes: Finished<'a>,
+    /// The position of its set of nodes.
+    nodes: usize,
     leaves: Leaves<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     template: Option<WireTemplate>,
@@ -337,14 +338,14 @@ impl<'a> WireCommit<'a> {
 }
 
 impl<'a> WireChange<'a> {
-    /// Returns the wire form; `nodes` is the number of its set of nodes, or a placeholder for it.
-    fn new(change: &'a KeyChange, nodes: &'a str, places: &'a PlaceTable) -> WireChange<'a> {
+    /// Returns the wire form; `nodes` is the position of its set of nodes.
+    fn new(change: &'a KeyChange, nodes: usize, places: &'a PlaceTable) -> WireChange<'a> {
         WireChange {
             key: &change.key,
             kind: kind(change.kind),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
-            nodes: Finished(nodes.as_bytes()),
+            nodes,
             leaves: Leaves { change, places },
             template: None,
             lines: change.lines.as_deref(),
@@ -478,15 +479,6 @@ impl Serialize for Leaves<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Leaves { change, places } = self;
         serializer.collect_seq(change.leaves.iter().map(|leaf| WireLeaf::new(change, leaf, places)))
-    }
-}
-
-/// Finished JSON.
-struct Finished<'a>(&'a [u8]);
-
-impl Serialize for Finished<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0)
     }
 }
 

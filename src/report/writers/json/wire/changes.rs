@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::stencil::{self, Stencil};
 use super::tables::Tables;
-use super::{Finished, WireChange, WireGroup};
+use super::{WireChange, WireGroup, template};
 use crate::node::{NodeId, NodeSet};
 use crate::report::words::node_list;
 use crate::report::words::wording::share;
@@ -29,7 +28,7 @@ struct Listed<'a> {
     change: &'a KeyChange,
     /// Its first node.
     first: NodeId,
-    /// The number of its set of nodes.
+    /// The position of its set of nodes.
     nodes: usize,
     /// True if it is one of the variants of the change.
     is_variant: bool,
@@ -46,16 +45,16 @@ impl<'a> WireChanges<'a> {
         let changes: Vec<(usize, &KeyChange)> = changes.collect();
         for of_key in changes.chunk_by(|(_, a), (_, b)| a.key == b.key) {
             for (at, change) in of_key {
-                let first = |nodes: &NodeSet| nodes.first().unwrap_or(NodeId(0));
-                let listed = |first, nodes, is_variant| Listed { at: *at, change, first, nodes, is_variant };
+                let mut add = |first: Option<NodeId>, nodes, is_variant| {
+                    let first = first.unwrap_or(NodeId(0));
+                    all.push(Listed { at: *at, change, first, nodes, is_variant });
+                };
                 match change.variants.as_ref().filter(|_| full) {
-                    None => all.push(listed(first(&change.nodes), tables.sets.number(&change.nodes), false)),
-                    Some(variants) => all.extend(
-                        variants
-                            .classes(&change.nodes, usize::MAX)
-                            .into_iter()
-                            .map(|nodes| listed(first(&nodes), tables.sets.number_of_own(nodes), true)),
-                    ),
+                    None => add(change.nodes.first(), tables.sets.number(&change.nodes), false),
+                    Some(variants) => {
+                        let classes = variants.classes(&change.nodes, usize::MAX).into_iter();
+                        classes.for_each(|nodes| add(nodes.first(), tables.sets.number_of_own(nodes), true));
+                    }
                 }
             }
             all[start..].sort_by_key(|change| change.first);
@@ -64,7 +63,7 @@ impl<'a> WireChanges<'a> {
         WireChanges { all, tables }
     }
 
-    /// Returns the groups of a report, with the numbers of their changes.
+    /// Returns the groups of a report, with the positions of their changes.
     pub(super) fn groups(&self, report: &'a Report) -> Vec<WireGroup> {
         let mut numbers: HashMap<usize, Vec<usize>> = HashMap::new();
         self.all.iter().enumerate().for_each(|(number, change)| numbers.entry(change.at).or_default().push(number));
@@ -86,22 +85,18 @@ impl<'a> WireChanges<'a> {
 impl Serialize for WireChanges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serializer.serialize_seq(Some(self.all.len()))?;
-        for of_key in self.all.chunk_by(|a, b| a.change.key == b.change.key) {
-            let mut stencils: HashMap<*const KeyChange, Stencil<'_>> = HashMap::new();
-            for Listed { change, first, nodes, is_variant, .. } in of_key {
-                let number = nodes.to_string();
-                match &change.variants {
-                    Some(variants) if *is_variant => {
-                        let stencil = stencils.entry(std::ptr::from_ref(*change));
-                        let stencil = stencil.or_insert_with(|| Stencil::new(change, variants, &self.tables.places));
-                        all.serialize_element(&Finished(stencil.fill(*first, *nodes)))?;
-                    }
-                    Some(variants) => {
-                        let (marked, template) = stencil::template(change, variants, self.tables);
-                        let change = WireChange::new(&marked, &number, &self.tables.places);
-                        all.serialize_element(&WireChange { template: Some(template), ..change })?;
-                    }
-                    None => all.serialize_element(&WireChange::new(change, &number, &self.tables.places))?,
+        let places = &self.tables.places;
+        for Listed { change, first, nodes, is_variant, .. } in &self.all {
+            match &change.variants {
+                None => all.serialize_element(&WireChange::new(change, *nodes, places))?,
+                Some(_) if *is_variant => {
+                    let change = change.on(NodeSet::from_iter([*first]));
+                    all.serialize_element(&WireChange::new(&change, *nodes, places))?;
+                }
+                Some(variants) => {
+                    let (change, template) = template::marked(change, variants, self.tables);
+                    let change = WireChange::new(&change, *nodes, places);
+                    all.serialize_element(&WireChange { template: Some(template), ..change })?;
                 }
             }
         }
