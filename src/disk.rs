@@ -78,6 +78,12 @@ impl Disk {
             && self.seen.is_unchanged()
     }
 
+    /// Returns true if nothing was accessed.
+    pub fn is_untouched(&self) -> bool {
+        let answers = self.lock();
+        answers.kinds.is_empty() && answers.links.is_empty() && answers.listed.is_empty()
+    }
+
     /// Returns the names in a folder, or `None` if it cannot be listed.
     fn folder(&self, path: &str) -> Option<Listing> {
         let lock = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);

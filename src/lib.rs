@@ -140,6 +140,8 @@ pub mod causes;
 
 pub mod pipeline;
 
+pub mod history;
+
 pub mod checks;
 
 pub mod delivery;

@@ -8,6 +8,7 @@
 //! knows nothing of settings files, queues, sinks or HTTP.
 
 pub mod cache;
+pub mod commit_changes;
 pub mod export;
 pub mod host;
 pub mod judge;
@@ -28,7 +29,9 @@ use std::time::Instant;
 use crate::diagnostic::Subject;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, KeyUse, Revision, RevisionError};
+use crate::fleet::{
+    self, AffectedKeys, Distinction, Effective, Finding, Fleet, KeyUse, NodesByKey, Revision, RevisionError,
+};
 use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repository};
 use crate::hiera::layer::Environment;
 use crate::node::{NodeId, NodeSet, ProfileError};
@@ -214,6 +217,17 @@ impl Pipeline {
         fleet::resolve(revision, &work, workers)
     }
 
+    /// Returns the effective values of `keys` on some nodes at a revision.
+    pub(crate) fn effective_among<'k>(
+        &self,
+        nodes: &NodeSet,
+        revision: &Revision,
+        keys: impl IntoIterator<Item = &'k Arc<str>>,
+    ) -> Effective {
+        let work = keys.into_iter().map(|key| (key.clone(), nodes.clone())).collect();
+        fleet::resolve(revision, &work, &self.workers)
+    }
+
     /// Compares two revisions. Everything is compared; changes that `filter` excludes become a blind spot of the
     /// report, which counts them.
     pub fn diff(
@@ -343,15 +357,12 @@ impl Pipeline {
 
     /// Returns all keys of both sides, those that the change may affect, and their values.
     fn compare(revisions: Diff<&Revision>, workers: &Workers) -> (AllKeys, AffectedKeys, Diff<Effective>) {
-        let [before, after] = [&revisions.before.keys, &revisions.after.keys];
-        let keys =
-            if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
         let start = Instant::now();
-        let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
-        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &affected.keys, workers);
+        let (keys, affected) = affected(revisions, workers);
+        let effective = values_of(&affected.keys, revisions, workers);
         let count = affected.keys.len();
         tracing::debug!(target: RUN, keys = keys.len(), affected = count, took = ?start.elapsed(), "affected keys are resolved");
-        (keys, affected, Diff::new(was, is))
+        (keys, affected, effective)
     }
 
     /// Returns all keys of some revisions.
@@ -373,14 +384,19 @@ impl Pipeline {
         blind_spots: &mut Vec<BlindSpot>,
     ) -> (NodeSet, usize, Changes) {
         let count = keys.iter().filter(|key| (filter.key)(key)).count();
-        let nodes: NodeSet = self.fleet.iter().filter(|(_, name)| (filter.node)(name)).map(|(node, _)| node).collect();
-        let nodes = if nodes.len() == self.fleet.len() { self.fleet.all() } else { nodes };
+        let nodes = self.chosen_nodes(filter);
         if nodes.len() == self.fleet.len() && count == keys.len() {
             return (nodes, count, changes);
         }
         let (covered, hidden) = changes.chosen(filter.key, &nodes);
         blind_spots.extend(crate::blind_spots::hidden(&hidden, self.fleet.len()));
         (nodes, count, covered)
+    }
+
+    /// Returns the nodes that pass `filter`.
+    pub(crate) fn chosen_nodes(&self, filter: &DiffFilter<'_>) -> NodeSet {
+        let nodes: NodeSet = self.fleet.iter().filter(|(_, name)| (filter.node)(name)).map(|(node, _)| node).collect();
+        if nodes.len() == self.fleet.len() { self.fleet.all() } else { nodes }
     }
 
     fn commit(&self, id: RevisionId) -> Result<Option<Commit>, PipelineError> {
@@ -442,6 +458,21 @@ impl Pipeline {
         !matches!(id, RevisionId::Commit(_))
             || now(id).is_none_or(|now| revision.environment.tree.folder_id("") == Some(now))
     }
+}
+
+/// Returns all keys of both sides, and those that the change may affect.
+fn affected(revisions: Diff<&Revision>, workers: &Workers) -> (AllKeys, AffectedKeys) {
+    let [before, after] = [&revisions.before.keys, &revisions.after.keys];
+    let keys =
+        if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
+    let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
+    (keys, affected)
+}
+
+/// Returns the values of `keys` on both sides.
+fn values_of(keys: &NodesByKey, revisions: Diff<&Revision>, workers: &Workers) -> Diff<Effective> {
+    let [was, is] = fleet::resolve_all([revisions.before, revisions.after], keys, workers);
+    Diff::new(was, is)
 }
 
 /// Returns the variables that distinguish nodes with a change from others; none if there is no change.

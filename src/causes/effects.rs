@@ -76,7 +76,8 @@ fn shown_key(line: &EditedLine) -> Option<Arc<str>> {
 
 impl Effects<'_> {
     /// Returns the changed lines, and for each edited line the position of the changed lines that it belongs to.
-    pub(super) fn find(&self) -> (Vec<ChangedLines>, Vec<usize>) {
+    /// Without `with_idle`, leaves out the lines that cause nothing, and their positions mean nothing.
+    pub(super) fn find(&self, with_idle: bool) -> (Vec<ChangedLines>, Vec<usize>) {
         let changed = self.changed();
         let untraced = self.untraced();
         let members = self.members();
@@ -91,6 +92,10 @@ impl Effects<'_> {
         for (at, line) in lines.iter().enumerate() {
             let effect = match changed.get(&at) {
                 Some((keys, nodes)) => Effect::Changes { keys: keys.clone(), nodes: nodes.clone() },
+                None if !with_idle => {
+                    positions.push(0);
+                    continue;
+                }
                 None => self.no_effect(line, &untraced, &mut why),
             };
             let follows = |last: &ChangedLines| {

@@ -27,13 +27,15 @@ use std::sync::Arc;
 
 use crate::blind_spots::files::changed::FileKind;
 use crate::diff::{Changes, Diff, Reencrypted};
-use crate::fleet::{Effective, Revision, parallel};
+use crate::fleet::{Effective, Revision};
 use crate::report::{BlindSpot, ChangeOrigins, LeafOrigins, Origin, Origins};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
 use allowance::Allowance;
+use bonds::Bonds;
 use edits::Edits;
+use effects::Effects;
 use search::{Lines, Search, Traced, TracedChange, TracedLeaf};
 use trace::Trace;
 
@@ -51,10 +53,7 @@ pub(crate) fn find(
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
     let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
-    let traced_positions = turns::traced_changes(&changes.changes);
-    let traced: Vec<Traced> = parallel::map(&traced_positions, workers, "tracing changes", |at| {
-        (*at, search.change(&changes.changes[*at], &Allowance::share(search.steps, traced_positions.len())))
-    });
+    let traced = search.changes(&changes.changes, workers);
     let of_secret = |secret: &Reencrypted| {
         let allowance = Allowance::share(search.steps, changes.reencrypted.len().min(TRACED_SECRETS));
         let trace = Trace::of(&revisions.after.of_node(secret.nodes.first()?), &secret.key, &allowance)?;
@@ -62,9 +61,32 @@ pub(crate) fn find(
     };
     let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();
     let bonds = bonds::find(changes, (revisions, &edits), workers);
-    let effects = effects::Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, blind_spots };
-    let (mut lines, positions) = effects.find();
+    let effects = Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, blind_spots };
+    let (mut lines, positions) = effects.find(true);
     effects.add_bonds(&mut lines, &positions);
+    Ok(Origins { changes: origins_of(traced, &positions), reencrypted, lines })
+}
+
+/// Returns the origins of `changes`, which must not be redacted yet. Of the changed lines of `files`, only those that
+/// cause one of them are in it.
+pub(crate) fn of_changes(
+    changes: &Changes,
+    (revisions, effective): (Diff<&Revision>, Diff<&Effective>),
+    files: Vec<(Arc<str>, FileKind)>,
+    workers: &Workers,
+) -> Result<Origins, TreeError> {
+    let edits = Edits::find(revisions, files)?;
+    let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
+    let traced = search.changes(&changes.changes, workers);
+    let bonds = &Bonds::default();
+    let effects = Effects { search: &search, changes, traced: &traced, effective, bonds, blind_spots: &[] };
+    let (lines, positions) = effects.find(false);
+    Ok(Origins { changes: origins_of(traced, &positions), reencrypted: Vec::new(), lines })
+}
+
+/// Returns the origins of all changes up to the last traced one, given the position of each edited line among the
+/// changed lines.
+fn origins_of(traced: Vec<Traced>, positions: &[usize]) -> Vec<ChangeOrigins> {
     let places_of = |lines: Lines| {
         let mut places: Vec<usize> = lines?.into_iter().map(|line| positions[line]).collect();
         places.dedup();
@@ -81,5 +103,5 @@ pub(crate) fn find(
         of_changes.resize_with(at, ChangeOrigins::default);
         of_changes.push(of_change(change));
     }
-    Ok(Origins { changes: of_changes, reencrypted, lines })
+    of_changes
 }

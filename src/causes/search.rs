@@ -8,11 +8,13 @@ use super::edits::Edits;
 use super::on_node::{OnNode, found_value};
 use super::sources::Sources;
 use super::trial::Trial;
+use super::turns;
 use crate::diff::{self, Change, Diff, LeafChange};
-use crate::fleet::Revision;
+use crate::fleet::{Revision, parallel};
 use crate::hiera::key::root_of;
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Origin, Source};
+use crate::workers::Workers;
 
 /// The maximum number of entries that are tried for one change on one node.
 pub(super) const MAX_GROUPS: usize = 24;
@@ -52,6 +54,14 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Finds the causes of as many changes as the limits allow.
+    pub(super) fn changes(&self, changes: &[Change], workers: &Workers) -> Vec<Traced> {
+        let positions = turns::traced_changes(changes);
+        parallel::map(&positions, workers, "tracing changes", |at| {
+            (*at, self.change(&changes[*at], &Allowance::share(self.steps, positions.len())))
+        })
+    }
+
     /// Finds the causes of a change.
     pub(super) fn change(&self, change: &Change, allowance: &Allowance) -> TracedChange {
         let Some(first) = change.nodes.first() else { return TracedChange::default() };

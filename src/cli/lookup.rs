@@ -14,6 +14,7 @@ use super::{Global, Result, Status, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
 use crate::checks::absent_hierarchies;
+use crate::diff::innermost;
 use crate::disclosure::Disclosure;
 use crate::disk;
 use crate::fleet::Fleet;
@@ -30,7 +31,7 @@ use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
 use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
-use crate::value::{Hash, Segment, Type, Value, ValuePath};
+use crate::value::{Hash, Type, Value, ValuePath};
 use crate::visible::{visible_json, visible_output};
 
 /// Arguments of `lookup`.
@@ -307,7 +308,7 @@ fn write_origins(key: &str, value: &Value, explained: &Step, color: bool, out: &
     }
     let contributions = contributions(explained, key);
     let mut lines = Vec::new();
-    visit_leaves(value, &ValuePath::default(), &mut |path| {
+    innermost(value, &ValuePath::default(), &mut |path, _| {
         let from = origin(&contributions, value, path);
         lines.extend(from.map(|from| format!("  {}  {} ({})\n", path.below(key), from.place, from.level)));
     });
@@ -316,19 +317,6 @@ fn write_origins(key: &str, value: &Value, explained: &Step, color: bool, out: &
         write!(out, "{heading}\n{}", visible_output(&lines.concat()))?;
     }
     Ok(())
-}
-
-/// Calls `visit` for every leaf of `value`.
-fn visit_leaves(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
-    match value {
-        Value::Array(items) if !items.is_empty() => {
-            items.iter().enumerate().for_each(|(i, item)| visit_leaves(item, &path.child(Segment::Index(i)), visit));
-        }
-        Value::Hash(hash) if !hash.is_empty() => {
-            hash.iter().for_each(|(k, v)| visit_leaves(v, &path.child(Segment::Key(k.clone())), visit));
-        }
-        _ => visit(path),
-    }
 }
 
 impl RenderAs {

@@ -14,6 +14,7 @@ mod demo;
 mod diff;
 mod export;
 mod global;
+mod history;
 mod hooks;
 mod init;
 mod job;
@@ -108,6 +109,17 @@ enum Command {
     /// Unlike `puppet lookup`, it shows fingerprints instead of secrets unless --show-secrets is given.
     #[command(args_override_self = true)]
     Lookup(Deferred<lookup::Arguments>),
+    /// Show which commits changed keys, and how
+    ///
+    /// Each commit is compared with its first parent. The flags are those of `git log`.
+    Log(Deferred<history::log::Arguments>),
+    /// Show the commit that made each part of the present values what it is
+    Blame(Deferred<history::blame::Arguments>),
+    /// Find since when a key has a value on a node, or no longer has it
+    ///
+    /// Values flip back, so each commit is looked at, and all that change the answer are listed, the newest first.
+    /// Exit status 1 if there is none.
+    Bisect(Deferred<history::bisect::Arguments>),
     /// List everything that is wrong with data, hiera.yaml and profiles
     Check(Deferred<check::Arguments>),
     /// Show what each policy would have said about the last commits that changed data
@@ -223,6 +235,9 @@ fn run(cli: &Cli) -> Result {
         Command::Render(Deferred(arguments)) => render::run(&cli.global, arguments),
         Command::Export(Deferred(arguments)) => export::run(&cli.global, arguments),
         Command::Lookup(Deferred(arguments)) => lookup::run(&cli.global, arguments),
+        Command::Log(Deferred(arguments)) => history::log::run(&cli.global, arguments),
+        Command::Blame(Deferred(arguments)) => history::blame::run(&cli.global, arguments),
+        Command::Bisect(Deferred(arguments)) => history::bisect::run(&cli.global, arguments),
         Command::Check(Deferred(arguments)) => check::run(&cli.global, arguments),
         Command::Policies(Deferred(arguments)) => policies::run(&cli.global, arguments),
         Command::Nodes(Deferred(arguments)) => nodes::run(&cli.global, arguments),

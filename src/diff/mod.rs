@@ -7,6 +7,7 @@
 
 mod align;
 mod classes;
+mod former;
 mod leaf;
 mod memo;
 mod secret;
@@ -26,6 +27,7 @@ use crate::value::{Text, Value};
 use crate::workers::Workers;
 
 pub use align::identifying_entry;
+pub use former::{Former, former, innermost};
 pub use leaf::{LeafChange, LeafKind, PlacedValue, leaves};
 pub use secret::Reencrypted;
 pub use variants::Variants;
@@ -256,6 +258,15 @@ fn joined_by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
         }
     }
     Cow::Owned(merged)
+}
+
+impl Change {
+    /// Returns the change of a key between two answers on some nodes, or `None` if it is none.
+    pub(crate) fn between(key: &Arc<str>, outcome: &Diff<Option<Arc<Outcome>>>, nodes: NodeSet) -> Option<Change> {
+        let mut found = Changes::default();
+        found.add(key, outcome.as_ref().map(Option::as_ref), nodes, None, &mut EntryMemo::default());
+        found.changes.pop()
+    }
 }
 
 /// Returns true if both answers are errors with the same text.

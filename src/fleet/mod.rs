@@ -71,6 +71,7 @@ use crate::node::{NodeId, NodeSet};
 pub use affected::{AffectedKeys, affected_keys, referred_keys};
 pub use nodes::catalogs::{Catalogs, KeyUse};
 pub use nodes::changed::ChangedVariable;
+pub use nodes::digests::VariableDigest;
 pub use nodes::distinctions::Distinction;
 pub(crate) use nodes::distinctions::VariableValue;
 pub use nodes::referenced::ReferencedVariables;

@@ -15,6 +15,16 @@ impl CommitId {
     /// The id that git writes where there is no commit.
     pub const NOWHERE: CommitId = CommitId([0; 20]);
 
+    /// Returns the id that these bytes are.
+    pub fn from_bytes(bytes: [u8; 20]) -> CommitId {
+        CommitId(bytes)
+    }
+
+    /// Returns the bytes of the id.
+    pub fn to_bytes(self) -> [u8; 20] {
+        self.0
+    }
+
     /// Parses 40 hexadecimal digits.
     pub fn from_hex(digits: &str) -> Option<CommitId> {
         let mut id = [0; 20];

@@ -347,6 +347,12 @@ impl Repository {
         history::first_parents(from, move |commit| self.first_parent(commit))
     }
 
+    /// Returns the time, in seconds since 1970, of a date as git reads it, such as `2 weeks ago` or `2026-02-28`. Git
+    /// takes whatever it cannot read for the present time.
+    pub fn date(&self, text: &str) -> Result<Option<i64>, CommandError> {
+        command::date::date(self.git_dir(), text)
+    }
+
     /// Returns the best common ancestor of two commits, or `None` if they have none.
     pub fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
         self.history()?.merge_base(a, &[b])

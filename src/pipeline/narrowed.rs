@@ -65,7 +65,7 @@ impl Narrowing<'_> {
 }
 
 /// Keeps the entries of a list for which `stays` is true. The list may be shorter than `stays`.
-fn keep<T>(list: &mut Vec<T>, stays: &[bool]) {
+pub(super) fn keep<T>(list: &mut Vec<T>, stays: &[bool]) {
     let mut stays = stays.iter();
     list.retain(|_| stays.next().is_none_or(|stays| *stays));
 }

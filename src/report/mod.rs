@@ -84,6 +84,9 @@ pub struct Report {
     pub narrowed_to: Vec<String>,
     /// True for a side that could not be read at all.
     pub is_unreadable: Diff<bool>,
+    /// In a history, the number of keys that change, too, but were not asked for. Other reports have a blind spot for
+    /// them.
+    pub other_keys: usize,
 }
 
 /// A commit.

@@ -28,6 +28,7 @@ mod freshness;
 mod generator;
 mod git;
 mod hiera3_vectors;
+mod history;
 mod hooks;
 mod hostile;
 mod http;

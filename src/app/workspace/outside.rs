@@ -8,7 +8,6 @@ use crate::disk::Disk;
 use crate::git::Repository;
 use crate::hiera::layer::GlobalConfig;
 use crate::settings::GlobalSetting;
-use crate::tree::FileTree;
 
 /// One state of modules, datadirs and the global layer outside of the repository.
 pub(in crate::app) struct Outside {
@@ -29,7 +28,7 @@ impl Outside {
         self.global.is_current(global) && self.disk.is_current()
     }
 
-    pub(in crate::app) fn disk(&self) -> Arc<dyn FileTree> {
+    pub(in crate::app) fn disk(&self) -> Arc<Disk> {
         self.disk.clone()
     }
 

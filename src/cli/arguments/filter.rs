@@ -59,7 +59,7 @@ impl Chosen {
 }
 
 /// Fails if the patterns of `--node` match no name, and suggests similar ones.
-pub(super) fn matches_a_node(patterns: &[Pattern], fleet: &Fleet) -> Result<()> {
+pub(in crate::cli) fn matches_a_node(patterns: &[Pattern], fleet: &Fleet) -> Result<()> {
     matches_something("--node", patterns, any, || fleet.iter().map(|(_, name)| &**name))
 }
 

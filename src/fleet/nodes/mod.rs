@@ -6,6 +6,7 @@
 pub(in crate::fleet) mod assigned;
 pub(in crate::fleet) mod catalogs;
 pub(in crate::fleet) mod changed;
+pub(in crate::fleet) mod digests;
 pub(in crate::fleet) mod distinctions;
 pub(in crate::fleet) mod referenced;
 mod table;

@@ -95,7 +95,7 @@ impl ReferencedVariables {
         config.variables().for_each(|name| self.add_name(name));
     }
 
-    fn add_name(&mut self, name: &str) {
+    pub(in crate::fleet) fn add_name(&mut self, name: &str) {
         if !self.names.contains(name) {
             self.names.insert(name.into());
             self.paths.extend(VariablePath::parse(name));

@@ -5,6 +5,7 @@
 //! ([`GitCommand::query`]) write nothing and do not use the network.
 
 pub(super) mod config;
+pub(super) mod date;
 
 use std::ffi::OsString;
 use std::io;

@@ -140,6 +140,7 @@ impl Report {
             judge: None,
             narrowed_to: Vec::new(),
             is_unreadable: input.is_unreadable,
+            other_keys: 0,
         }
     }
 

@@ -12,7 +12,7 @@ const ACTIVE: &str = "\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
 const COMMANDS: [&str; 4] = ["::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED", "##teamcity[FORGED]"];
 
 /// The commands, by their first words, each with what it is called with. A command without any is told why.
-const CALLS: [(&str, &[&str]); 21] = [
+const CALLS: [(&str, &[&str]); 24] = [
     ("init", &["init --dry-run --yes --no-verify"]),
     ("settings", &["settings", "settings --all", "settings --format json"]),
     (
@@ -44,6 +44,9 @@ const CALLS: [(&str, &[&str]); 21] = [
             "lookup NAME --node web01 --explain-options",
         ],
     ),
+    ("log", &["log", "log --oneline", "log --patch", "log --format json", "log --format ndjson", "log -S NAME"]),
+    ("blame", &["blame --node web01", "blame --node web01 --porcelain", "blame --node web01 --format ndjson"]),
+    ("bisect", &["bisect motd --node web01 --is NAME", "bisect motd --node web01 --is 1 --format json"]),
     ("check", &["check", "check --full", "check --format json"]),
     ("policies", &["policies", "policies --format json"]),
     ("nodes list", &["nodes", "nodes list --format json"]),

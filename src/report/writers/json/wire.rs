@@ -46,6 +46,8 @@ pub(super) struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes_fetched: Option<String>,
     keys: WireCount,
+    #[serde(skip_serializing_if = "is_zero")]
+    other_keys: usize,
     blind_spots: Vec<WireBlindSpot<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policies: Vec<WirePolicy<'a>>,
@@ -279,6 +281,7 @@ impl<'a> Document<'a> {
             nodes: count(report.nodes),
             nodes_fetched: report.nodes_fetched(),
             keys: count(report.keys),
+            other_keys: report.other_keys,
             blind_spots: report.blind_spots.iter().map(|spot| WireBlindSpot::new(spot, tables)).collect(),
             policies: report.policies.iter().map(|hit| WirePolicy::new(hit, tables)).collect(),
             judge: report.judge.as_deref(),

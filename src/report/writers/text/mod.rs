@@ -6,6 +6,7 @@
 mod blind_spots;
 mod causes;
 mod change;
+pub mod entry;
 mod lines;
 mod page;
 mod policies;

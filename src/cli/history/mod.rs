@@ -1,0 +1,47 @@
+//! `hierad log`, `blame` and `bisect`: which commits changed a value, and since when it is what it is.
+
+pub(super) mod bisect;
+pub(super) mod blame;
+pub(super) mod log;
+mod span;
+
+use std::sync::Arc;
+
+use crate::app::Workspace;
+use crate::cli::{Global, Result};
+use crate::git::CommitId;
+use crate::history::History;
+use crate::history::commits::{Commits, Span};
+use crate::history::index::Index;
+use crate::pipeline::{Pipeline, RevisionId};
+
+use span::SpanArguments;
+
+/// The repository, the nodes and the commits that a command is about.
+struct Asked {
+    workspace: Workspace,
+    pipeline: Pipeline,
+    span: Span,
+    index: Option<Index>,
+}
+
+impl Asked {
+    /// Opens the repository, and reads the nodes as its last commit has them.
+    fn open(global: &Global, workspace: Workspace, span: &SpanArguments, range: Option<&str>) -> Result<Asked> {
+        let branch = workspace.branch(span.tip_name(range))?;
+        let span = span.span(&workspace, range)?;
+        let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(span.tip)], &|_| true)?;
+        let index = workspace.history_index(Arc::clone(&pipeline.fleet), branch.as_ref())?;
+        Ok(Asked { workspace, pipeline, span, index })
+    }
+
+    fn tip(&self) -> CommitId {
+        self.span.tip
+    }
+
+    /// Returns the history, and the commits to look through.
+    fn history(&mut self) -> Result<(History<'_>, Commits<'_>)> {
+        let history = History::new(&self.pipeline, self.span.tip, self.index.take())?;
+        Ok((history, self.span.clone().commits(&self.workspace.repository)?))
+    }
+}

@@ -1,0 +1,189 @@
+//! The events of a history on disk, so that nothing is resolved twice.
+//!
+//! A record has all that one commit changes on the whole fleet, compared with its first parent. Records are found by
+//! commit, so branches share what their histories share, rewritten ones, too. The [`Identity`] names all that records
+//! depend on besides commits and facts, and each segment has digests of the facts that were read for it. A file with
+//! others is replaced. The index affects time, never results: what a record cannot hold (secrets, texts that differ
+//! from node to node) is resolved again.
+//!
+//! `file` has the file, `packed` a record's form in it.
+
+mod file;
+mod packed;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use sha1::{Digest, Sha1};
+
+use crate::diff::{Change, Changes};
+use crate::disk::Disk;
+use crate::fleet::Fleet;
+use crate::git::CommitId;
+use crate::node::{NodeSet, ProfileError};
+use crate::pipeline::DiffFilter;
+use crate::pipeline::commit_changes::CommitChanges;
+use crate::report::ChangeOrigins;
+
+use file::IndexFile;
+use packed::{PackedRecord, Tables};
+
+/// The name of all that records depend on besides commits and facts: the settings that decide about answers, and the
+/// names of the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity([u8; 20]);
+
+impl Identity {
+    /// Makes the identity of the answers for the nodes of `fleet` under settings that `settings` describes completely.
+    fn new(fleet: &Fleet, settings: &str) -> Identity {
+        Identity(Sha1::new().chain_update(fleet.digest_of_names()).chain_update(settings).finalize().into())
+    }
+}
+
+/// The maximum number of records that are lost if the process is killed.
+const MAX_UNSAVED: usize = 500;
+
+/// An index.
+pub struct Index {
+    file: IndexFile,
+    fleet: Arc<Fleet>,
+    tables: Tables,
+    records: HashMap<CommitId, PackedRecord, RandomState>,
+    /// The records that are not saved yet.
+    new: Vec<(CommitId, CommitChanges)>,
+    /// The disk outside of the repository. What depends on it is not kept.
+    outside: Arc<Disk>,
+}
+
+/// The answer of an index to a question.
+pub enum Known<T> {
+    /// The index does not have the commit.
+    Absent,
+    /// It has it, but not the values asked for.
+    InPart,
+    /// It has all that was asked for.
+    Whole(T),
+}
+
+impl Index {
+    /// Opens the index in a folder, which need not exist, for `fleet` and the settings that `settings` describes. It is
+    /// empty if the file there is damaged, or of other nodes, facts or settings.
+    pub fn open(folder: &Path, fleet: Arc<Fleet>, settings: &str, outside: Arc<Disk>) -> Result<Index, ProfileError> {
+        let (mut file, mut segments) = IndexFile::open(folder, Identity::new(&fleet, settings));
+        let facts: Vec<_> = segments.iter().flat_map(|segment| segment.facts.iter().cloned()).collect();
+        if !fleet.has_digests(&facts)? {
+            tracing::info!("the index of the history is made anew, since facts of nodes have changed");
+            segments.clear();
+            file.restart();
+        }
+        let (tables, records) = (Tables::default(), HashMap::default());
+        let mut index = Index { file, fleet, tables, records, new: Vec::new(), outside };
+        for segment in segments {
+            index.take(segment);
+        }
+        Ok(index)
+    }
+
+    fn take(&mut self, segment: packed::Segment) {
+        self.tables.extend(segment.tables);
+        self.records.extend(segment.records.into_iter().map(|record| (CommitId::from_bytes(record.commit), record)));
+    }
+
+    /// Returns the changes of a commit that `filter` accepts on some of `nodes`.
+    pub fn changes(&self, commit: CommitId, filter: &DiffFilter<'_>, nodes: &NodeSet) -> Known<Changes> {
+        let Some(record) = self.records.get(&commit) else { return Known::Absent };
+        let mut found = Changes::default();
+        for change in &record.changes {
+            let Some(key) = self.tables.text(change.key).filter(|key| (filter.key)(key)) else { continue };
+            let on = self.tables.nodes(change.nodes).intersection(nodes);
+            if on.is_empty() {
+                continue;
+            }
+            match self.tables.change(change, key, on) {
+                Some(change) => found.changes.push(change),
+                None => return Known::InPart,
+            }
+        }
+        found.changes.sort_by(by_key_and_node);
+        Known::Whole(found)
+    }
+
+    /// Returns the changes of a commit that `filter` accepts, with their causes, and the number of other keys that
+    /// change.
+    pub fn commit_changes(&self, commit: CommitId, filter: &DiffFilter<'_>, nodes: &NodeSet) -> Known<CommitChanges> {
+        let Some(record) = self.records.get(&commit) else { return Known::Absent };
+        let (mut found, mut others): (Vec<(Change, ChangeOrigins)>, BTreeMap<&str, bool>) = Default::default();
+        for change in &record.changes {
+            let Some(key) = self.tables.text(change.key) else { return Known::InPart };
+            let all = self.tables.nodes(change.nodes);
+            let is_own = (filter.key)(key) && !all.intersection(nodes).is_empty();
+            *others.entry(key).or_default() |= is_own;
+            if is_own {
+                // Causes are those on all nodes of a change.
+                let is_whole = all.is_subset(nodes);
+                match self.tables.change(change, key, all.clone()).filter(|_| is_whole) {
+                    Some(own) => found.push((own, self.tables.origins(change))),
+                    None => return Known::InPart,
+                }
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| by_key_and_node(one, other));
+        let lines = record.lines.iter().map(|lines| self.tables.lines(lines)).collect();
+        let other_keys = others.values().filter(|is_own| !**is_own).count();
+        Known::Whole(CommitChanges::new(found, lines, other_keys))
+    }
+
+    /// Adds all that a commit changes.
+    pub fn add(&mut self, commit: CommitId, changes: CommitChanges) {
+        if self.records.contains_key(&commit) || !self.outside.is_untouched() {
+            return;
+        }
+        self.new.push((commit, changes));
+        if self.new.len() >= MAX_UNSAVED {
+            self.save();
+        }
+    }
+
+    /// Writes the records that were added. A failure to write is ignored: they will be made again.
+    fn save(&mut self) {
+        if self.new.is_empty() {
+            return;
+        }
+        let new = std::mem::take(&mut self.new);
+        if let Err(error) = self.append(new) {
+            tracing::debug!(%error, "the index of the history cannot be written");
+        }
+    }
+
+    /// Appends records after those that other processes have appended meanwhile.
+    fn append(&mut self, new: Vec<(CommitId, CommitChanges)>) -> std::io::Result<()> {
+        let Some((writer, segments)) = self.file.lock()? else { return Ok(()) };
+        for segment in segments {
+            self.take(segment);
+        }
+        let Some(facts) = self.fleet.variable_digests() else { return Ok(()) };
+        let mut packer = self.tables.packer();
+        let mut records = Vec::new();
+        for (commit, changes) in new {
+            if !self.records.contains_key(&commit) {
+                records.push(packer.record(commit, &changes));
+            }
+        }
+        let segment = packer.segment(facts, records);
+        self.file.append(writer, &segment)?;
+        self.take(segment);
+        Ok(())
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        self.save();
+    }
+}
+
+fn by_key_and_node(one: &Change, other: &Change) -> std::cmp::Ordering {
+    (&one.key, one.nodes.first()).cmp(&(&other.key, other.nodes.first()))
+}

@@ -1,0 +1,100 @@
+//! The history of effective values: which commits changed a key on a node, and how.
+//!
+//! A history is a list of events: each commit, compared with its first parent, changes some keys on some nodes. All
+//! else is derived from these: [`History::report`] is an entry of a log, [`blame`] finds the last event of each part of
+//! a value, [`transitions`] those after which a condition holds or no longer does. Values flip back, so no search skips
+//! commits.
+//!
+//! It knows neither arguments nor the terminal.
+
+pub mod blame;
+pub mod commits;
+pub mod index;
+pub mod needle;
+pub mod transitions;
+
+use crate::diff::{Changes, Diff};
+use crate::fleet::Distinction;
+use crate::git::CommitId;
+use crate::pipeline::commit_changes::{CommitChanges, ValueWalk};
+use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
+use crate::report::Report;
+
+use commits::Step;
+use index::{Index, Known};
+use needle::Needle;
+
+/// The history of a branch, for a fleet.
+pub struct History<'p> {
+    pipeline: &'p Pipeline,
+    walk: ValueWalk<'p>,
+    index: Option<Index>,
+    /// The variables by which sets of nodes are described.
+    distinctions: Vec<Distinction>,
+}
+
+/// The events that somebody asks about.
+pub struct Query<'q> {
+    /// The keys and nodes.
+    pub filter: DiffFilter<'q>,
+    /// True if the filter accepts all of them.
+    pub is_of_all: bool,
+    /// The text that values are searched for.
+    pub needle: Option<Needle>,
+}
+
+impl Step {
+    /// Returns the revisions to compare.
+    fn ids(&self) -> Diff<RevisionId> {
+        let before = self.before.map_or(RevisionId::Empty, RevisionId::Commit);
+        Diff::new(before, RevisionId::Commit(self.commit.id))
+    }
+}
+
+impl<'p> History<'p> {
+    /// Returns the history that ends with `tip`. What `index` has is not compared again, and it gets what it lacks.
+    pub fn new(pipeline: &'p Pipeline, tip: CommitId, index: Option<Index>) -> Result<History<'p>, PipelineError> {
+        let distinctions = pipeline.distinctions_at(RevisionId::Commit(tip))?;
+        Ok(History { pipeline, walk: pipeline.value_walk(), index, distinctions })
+    }
+
+    /// Returns the report on what a commit does to the keys and nodes asked for, or `None` if it changes none of them.
+    pub fn report(&mut self, step: &Step, query: &Query<'_>) -> Result<Option<Report>, PipelineError> {
+        let mut found = self.commit_changes(step, query)?;
+        if let Some(needle) = &query.needle {
+            found.retain(|change| needle.is_in(change, &self.pipeline.disclosure));
+        }
+        if found.changes.changes.is_empty() {
+            return Ok(None);
+        }
+        self.pipeline.report_on(step.ids(), found, &query.filter, &self.distinctions).map(Some)
+    }
+
+    /// Returns the changes that a commit makes to the keys and nodes asked for, with their causes.
+    fn commit_changes(&mut self, step: &Step, query: &Query<'_>) -> Result<CommitChanges, PipelineError> {
+        let nodes = self.pipeline.chosen_nodes(&query.filter);
+        let known = self.index.as_ref().map(|index| index.commit_changes(step.commit.id, &query.filter, &nodes));
+        if let Some(Known::Whole(found)) = known {
+            return Ok(found);
+        }
+        // Most commits change nothing that is asked for, and that is soon known.
+        let changes = self.walk.changes(step.ids(), &query.filter)?.changes;
+        let is_needed = |needle: &Needle| changes.iter().any(|change| needle.is_in(change, &self.pipeline.disclosure));
+        let is_wanted = !changes.is_empty() && (query.is_of_all || query.needle.as_ref().is_none_or(is_needed));
+        let found =
+            if is_wanted { self.pipeline.commit_changes(step.ids(), &query.filter)? } else { CommitChanges::default() };
+        if let (true, Some(Known::Absent), Some(index)) = (query.is_of_all, known, &mut self.index) {
+            index.add(step.commit.id, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// Returns the changes that a commit makes to the keys and nodes of a filter.
+    fn changes(&mut self, step: &Step, filter: &DiffFilter<'_>) -> Result<Changes, PipelineError> {
+        let nodes = || self.pipeline.chosen_nodes(filter);
+        match self.index.as_ref().map(|index| index.changes(step.commit.id, filter, &nodes())) {
+            Some(Known::Whole(changes)) => Ok(changes),
+            _ => self.walk.changes(step.ids(), filter),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Finds the commits after which a condition on a value holds, or no longer does.
+
+use std::sync::Arc;
+
+use super::History;
+use super::blame::BlameError;
+use super::commits::{Commits, Step};
+use crate::hiera::Outcome;
+use crate::node::{NodeId, NodeSet};
+use crate::pipeline::{DiffFilter, RevisionId};
+use crate::puppet::types::check_type;
+use crate::value::{Type, Value};
+
+/// A condition on the answer for a key.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// It is this value.
+    Is(Value),
+    /// The lookup fails, as it does in Puppet.
+    Error,
+    /// It is a value of this type.
+    Type(Type),
+}
+
+impl Condition {
+    /// Returns whether it holds, or `None` if that is unknown. A secret that is not shown is never compared.
+    pub fn holds(&self, outcome: &Outcome) -> Option<bool> {
+        match (self, outcome) {
+            (_, Outcome::Failed(error)) if error.kind.is_unknown() => None,
+            (Condition::Error, outcome) => Some(matches!(outcome, Outcome::Failed(_))),
+            (Condition::Is(wanted), Outcome::Found(value)) if value.secrecy().is_none() => Some(value == wanted),
+            (Condition::Is(_), Outcome::Found(_)) => None,
+            (Condition::Type(kind), Outcome::Found(value)) => Some(check_type("", value, kind).is_ok()),
+            (Condition::Is(_) | Condition::Type(_), Outcome::NotFound | Outcome::Failed(_)) => Some(false),
+        }
+    }
+}
+
+/// A commit that changes the answer for a key on a node.
+#[derive(Debug, Clone)]
+pub struct Transition {
+    /// The commit.
+    pub step: Step,
+    /// The answer before, and whether the condition held.
+    pub before: (Arc<Outcome>, Option<bool>),
+    /// The answer after, and whether the condition holds.
+    pub after: (Arc<Outcome>, Option<bool>),
+}
+
+/// The commits that decide whether a condition holds.
+#[derive(Debug)]
+pub struct Transitions {
+    /// Those after which it holds and did not before, or the other way round, or after which that is unknown; newest
+    /// first.
+    pub all: Vec<Transition>,
+    /// The last answer, and whether the condition holds.
+    pub last: (Arc<Outcome>, Option<bool>),
+    /// The number of commits that were looked at.
+    pub commits: usize,
+}
+
+impl History<'_> {
+    /// Finds the transitions of a key on a node. `commits` end with `tip`.
+    pub fn transitions(
+        &mut self,
+        tip: RevisionId,
+        commits: Commits<'_>,
+        (key, node): (&str, NodeId),
+        condition: &Condition,
+    ) -> Result<Transitions, BlameError> {
+        let judged = |outcome: Option<Arc<Outcome>>| {
+            let outcome = outcome.unwrap_or_else(|| Arc::new(Outcome::NotFound));
+            let holds = condition.holds(&outcome);
+            (outcome, holds)
+        };
+        let name = self.pipeline.fleet.name(node).clone();
+        let filter = DiffFilter { key: &|other| other == key, node: &|other| *other == *name, paths: &[] };
+        let revision = self.pipeline.cached_revision(tip).map_err(BlameError::from)?;
+        let key: Arc<str> = key.into();
+        let nodes = NodeSet::from_iter([node]);
+        let last = self.pipeline.effective_among(&nodes, &revision, [&key]).keys.remove(&key);
+        let last = last.unwrap_or_default().iter().find(|answer| answer.nodes.contains(node)).map(|a| a.on(node));
+        let mut found = Transitions { all: Vec::new(), last: judged(last), commits: 0 };
+        for step in commits {
+            let step = step?;
+            found.commits += 1;
+            for change in self.changes(&step, &filter)?.changes {
+                let outcome = change.on(nodes.clone()).outcome;
+                let (before, after) = (judged(outcome.before), judged(outcome.after));
+                if before.1 != after.1 {
+                    found.all.push(Transition { step: step.clone(), before, after });
+                }
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,154 @@
+//! The commands `log`, `blame` and `bisect` as people call them.
+
+use serde_json::Value as Json;
+
+use crate::support::Sandbox;
+use crate::support::report::read;
+
+const START: &str = "-- hiera.yaml\nversion: 5\nhierarchy:\n- {name: Node, path: 'nodes/%{trusted.certname}.yaml'}\n\
+                     - {name: Common, path: common.yaml}\n-- data/common.yaml\nport: 80\nlist: [one, two]\nother: x\n";
+
+/// A repository in which `port` becomes 81, 80 and 82 again, and nodes `a` and `b`.
+fn site() -> Sandbox {
+    let site = Sandbox::of(START);
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(site.beside("nodes")).unwrap();
+        std::fs::write(site.beside("nodes").join(format!("{name}.yaml")), format!("name: {name}\n")).unwrap();
+    }
+    site.settings("profiles: ../nodes\n");
+    let commits = [
+        ("port 81", "data/common.yaml", "port: 81\nlist: [one, two]\nother: x\n"),
+        ("nothing", "README", "text\n"),
+        ("port 80 and other", "data/common.yaml", "port: 80\nlist: [zero, one, two]\nother: secret word\n"),
+        ("b has its own", "data/nodes/b.yaml", "port: 80\nown: {k: [1, 2]}\n"),
+        ("port 82", "data/common.yaml", "port: 82\nlist: [zero, one, two]\nother: secret word\n"),
+    ];
+    for (message, path, content) in commits {
+        site.write(path, content);
+        site.commit(message);
+    }
+    site
+}
+
+/// The subjects of the commits that `arguments` list, in order.
+fn subjects(site: &Sandbox, arguments: &str) -> Vec<String> {
+    let printed = site.hierad(&format!("log --format ndjson {arguments}"));
+    let lines = printed.ok().lines();
+    lines.map(|line| read(line)["after"]["summary"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn commits_are_chosen_as_in_git() {
+    let site = site();
+    assert_eq!(subjects(&site, ""), ["port 82", "b has its own", "port 80 and other", "port 81", "first"]);
+    assert_eq!(subjects(&site, "port"), ["port 82", "port 80 and other", "port 81", "first"]);
+    assert_eq!(subjects(&site, "port --node b"), ["port 80 and other", "port 81", "first"]);
+    assert_eq!(subjects(&site, "port -n 1 --reverse"), ["first"]);
+    assert_eq!(subjects(&site, "port HEAD~4..HEAD~1"), ["port 80 and other"]);
+    assert_eq!(subjects(&site, "port --rev HEAD~3"), ["port 81", "first"]);
+    assert_eq!(subjects(&site, "p* HEAD~2.."), ["port 82"]);
+    assert_eq!(subjects(&site, "re:^o"), ["b has its own", "port 80 and other", "first"]);
+    assert_eq!(subjects(&site, "--author Ada -n 1"), ["port 82"]);
+    assert_eq!(subjects(&site, "--author Bob"), [""; 0]);
+    assert_eq!(subjects(&site, "--until 1970-01-02"), [""; 0]);
+    assert_eq!(subjects(&site, "--since 2000-01-01 -n 2"), ["port 82", "b has its own"]);
+    assert_eq!(subjects(&site, "-S secret"), ["port 80 and other"]);
+    assert_eq!(subjects(&site, "-S zero list"), ["port 80 and other"]);
+    assert_eq!(subjects(&site, "-S 8"), ["first"], "80 becomes 81: there is an 8 in both");
+    assert_eq!(subjects(&site, "-G ^82$"), ["port 82"]);
+}
+
+#[test]
+fn entries_say_what_else_changes() {
+    let site = site();
+    let printed = site.hierad("log port --format json");
+    let entries: Vec<Json> = serde_json::from_str::<Vec<Json>>(printed.ok()).unwrap();
+    let others = |entry: &Json| entry["other_keys"].as_u64().unwrap_or(0);
+    assert_eq!(entries.iter().map(others).collect::<Vec<_>>(), [0, 2, 0, 2]);
+    assert_eq!(entries[0]["lines"].as_array().unwrap().len(), 2);
+    let printed = site.hierad("log port --oneline");
+    assert!(printed.ok().contains("port 82 (port: 80 -> 82 on 1 of 2 nodes)"), "{printed:?}");
+    let printed = site.hierad("log port -n 2");
+    for words in ["and 2 other keys", "changed  port: 81 -> 80  data/common.yaml:1"] {
+        assert!(printed.ok().contains(words), "{printed:?}");
+    }
+}
+
+#[test]
+fn a_value_is_blamed_on_the_commit_that_made_it() {
+    let site = site();
+    let blamed = |arguments: &str| -> Vec<String> {
+        let printed = site.hierad(&format!("blame --format ndjson {arguments}"));
+        let row = |line: &str| {
+            let row: Json = serde_json::from_str(line).unwrap();
+            let boundary = if row["boundary"] == true { "^" } else { "" };
+            let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+            format!("{boundary}{}: {} {}:{}", text("path"), text("summary"), text("file"), row["line"])
+        };
+        printed.ok().lines().map(row).collect()
+    };
+    assert_eq!(
+        blamed("--node b"),
+        [
+            "list[0]: port 80 and other data/common.yaml:2",
+            "^list[1]: first data/common.yaml:2",
+            "^list[2]: first data/common.yaml:2",
+            "other: port 80 and other data/common.yaml:3",
+            "own.k[0]: b has its own data/nodes/b.yaml:2",
+            "own.k[1]: b has its own data/nodes/b.yaml:2",
+            "port: port 80 and other data/nodes/b.yaml:1",
+        ]
+    );
+    assert_eq!(blamed("port"), ["port: port 82 data/common.yaml:1", "port: port 80 and other data/nodes/b.yaml:1"]);
+    assert_eq!(blamed("port HEAD~1.. --node b"), ["^port: port 82 data/nodes/b.yaml:1"]);
+    let printed = site.hierad("blame port --porcelain");
+    for words in ["author Ada\n", "\tport: 82\n", "filename data/nodes/b.yaml:1\n"] {
+        assert!(printed.ok().contains(words), "{printed:?}");
+    }
+    site.hierad("blame por").fails(&["no key matches", "port"]);
+}
+
+#[test]
+fn all_transitions_are_found() {
+    let site = site();
+    let found = |arguments: &str, status: i32| -> Vec<String> {
+        let printed = site.hierad(&format!("bisect {arguments} --format json"));
+        let answer: Json = serde_json::from_str(&printed.is(status).out).unwrap();
+        let summary = |one: &Json| format!("{} {}", one["holds"], one["summary"].as_str().unwrap());
+        answer["transitions"].as_array().unwrap().iter().map(summary).collect()
+    };
+    assert_eq!(
+        found("port --node a --is 80", 0),
+        ["false port 82", "true port 80 and other", "false port 81", "true first"]
+    );
+    assert_eq!(found("port --node b --is 80", 0), ["true port 80 and other", "false port 81", "true first"]);
+    assert_eq!(found("port --node a --is '80'", 1), [""; 0], "a text is no number");
+    assert_eq!(found("port --node a --type Integer HEAD~3..", 1), [""; 0]);
+    assert_eq!(found("own --node b --type Hash", 0), ["true b has its own"]);
+    site.hierad("bisect port --node a").fails(&["--is"]);
+    site.hierad("bisect port --node c --is 1").fails(&["no node matches"]);
+    site.hierad("bisect port --node a --is [1").fails(&["is not YAML"]);
+}
+
+#[test]
+fn wrong_questions_are_told() {
+    let site = site();
+    site.hierad("log prot").fails(&["no key matches", "did you mean port?"]);
+    site.hierad("log port --node c").fails(&["no node matches --node 'c'"]);
+    site.hierad("log A..B C..D").fails(&["two ranges"]);
+    site.hierad("log A...B").fails(&["write A..B"]);
+    site.hierad("log nowhere..HEAD").fails(&["nowhere"]);
+    site.hierad("log -G '['").fails(&["-G"]);
+    assert_eq!(site.hierad("log port HEAD~1..HEAD~2").is(0).err.trim(), "hierad: no commit changes that");
+}
+
+#[test]
+fn a_shallow_clone_has_a_history_up_to_its_end() {
+    let site = site();
+    let clone = site.beside("shallow");
+    let from = format!("file://{}", site.root().display());
+    site.git(["clone", "--quiet", "--depth", "3", &from, clone.to_str().unwrap()]);
+    let printed = site.hierad_in("../shallow", "log --oneline port --profiles ../nodes");
+    assert_eq!(printed.ok().lines().count(), 1, "{printed:?}");
+    printed.says(&["the clone is shallow"]);
+}
