@@ -5,7 +5,7 @@
 //! run, such as pipelines and the daemon, are composed by `app`.
 //!
 //! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen, 4 a
-//! policy fails.
+//! policy fails, 125 the revision cannot be tested.
 
 mod arguments;
 mod bound;
@@ -51,7 +51,7 @@ type Result<T = Status> = std::result::Result<T, Failure>;
 enum Status {
     /// Done.
     Done,
-    /// Done, but the requested data does not exist.
+    /// Done, but the requested data does not exist, or is not what it is expected to be.
     NotFound,
     /// Done, and differences or faults were found.
     Found,
@@ -59,14 +59,29 @@ enum Status {
     Unseen,
     /// Done, and a policy fails.
     Refused,
+    /// Not done, as `git bisect run` is told.
+    Untestable,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(match status {
+            Status::Done => 0,
+            Status::NotFound => 1,
+            Status::Found => 2,
+            Status::Unseen => 3,
+            Status::Refused => 4,
+            Status::Untestable => 125,
+        })
+    }
 }
 
 /// The end of the help: options that are not in it, and exit statuses.
 const MORE: &str = "Rare options: `hierad help options`
 
-Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`, `review --exit-code`), \
+Exit status: 0 done, 1 could not (or `lookup` found no key, or not the value of `--is`), 2 differences found (`--exit-code` of `diff`, `compare` and `review`), \
 faults found (`check`) or disagreements found (`verify`), 3 no difference seen, but not all could be seen \
-(`diff --exit-code`, `verify`), 4 a policy fails (`diff --exit-code`, `review`).";
+(`--exit-code`, `verify`), 4 a policy fails (`diff --exit-code`, `review`), 125 unknown (`lookup --is`).";
 
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]
@@ -199,7 +214,7 @@ pub fn main() -> ExitCode {
         // A coloured message about wrong arguments quotes them, and a stranger may have written them.
         Err(error) if error.use_stderr() => {
             output::log::print(&error.render().to_string().trim_end());
-            return ExitCode::from(1);
+            return lookup::expected::status_of_wrong(std::env::args_os());
         }
         Err(help) => {
             _ = output::print_help(&help.render());
@@ -213,11 +228,7 @@ pub fn main() -> ExitCode {
     };
     output::log::start(&cli.global, log_format, is_daemon);
     match run(&cli) {
-        Ok(Status::Done) => ExitCode::SUCCESS,
-        Ok(Status::NotFound) => ExitCode::from(1),
-        Ok(Status::Found) => ExitCode::from(2),
-        Ok(Status::Unseen) => ExitCode::from(3),
-        Ok(Status::Refused) => ExitCode::from(4),
+        Ok(status) => status.into(),
         // A reader that stops early, such as `head`, is no failure.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {

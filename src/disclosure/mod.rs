@@ -45,6 +45,11 @@ impl Disclosure {
         self.0.is_some().then(|| self.clone() as Arc<dyn SecretNames>)
     }
 
+    /// Returns true if a part of `value` is a secret that is not shown.
+    pub fn hides(&self, value: &Value) -> bool {
+        self.0.is_some() && value.secrecy().is_some()
+    }
+
     /// Returns `value` with its secrets hidden.
     pub fn value<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         match &self.0 {

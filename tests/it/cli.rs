@@ -18,6 +18,7 @@ mod keys_counted;
 mod lacking_facts;
 mod layers;
 mod lookup;
+mod lookup_is;
 mod merges_in_manifests;
 mod misnamed_files;
 mod module_repositories;

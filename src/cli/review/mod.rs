@@ -208,7 +208,7 @@ fn conclusion(status: Status, report: &Report) -> Conclusion {
         Status::Done if report.policy_level() == Some(PolicyLevel::Warning) => Conclusion::Neutral,
         Status::Done | Status::NotFound => Conclusion::Success,
         Status::Unseen => Conclusion::Neutral,
-        Status::Found | Status::Refused => Conclusion::Failure,
+        Status::Found | Status::Refused | Status::Untestable => Conclusion::Failure,
     }
 }
 

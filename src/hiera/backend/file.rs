@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::mentions::Mentions;
 use crate::hiera::LookupError;
-use crate::puppet::document::{Fault, FaultKind, Marks};
+use crate::puppet::document::{Fault, FaultKind, Marks, Parsed};
 use crate::puppet::server::Notes;
 use crate::puppet::types::data::short_name;
 use crate::puppet::{Psych, Puppet, Ruby};
@@ -62,6 +62,26 @@ impl Format {
         if self == Format::Yaml && ruby.psych() >= Psych::V5_2 { Format::Yaml34 } else { self }
     }
 
+    /// Reads a document.
+    pub fn parse(self, content: &[u8]) -> Parsed {
+        let parsed = match self {
+            Format::Yaml => yaml::parse(content),
+            Format::Yaml34 => yaml::parse_by(content, Psych::V5_2),
+            Format::Json => json::parse(content),
+            Format::Hocon => hocon::parse(content),
+            Format::Hiera3Yaml => yaml::parse_without_aliases(ruby::without_byte_order_mark(content)),
+            Format::Hiera3YamlAliases => yaml::parse(ruby::without_byte_order_mark(content)),
+            Format::Hiera3Json => json::parse(ruby::without_byte_order_mark(content)),
+        };
+        match self {
+            Format::Yaml | Format::Yaml34 => {
+                let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);
+                Parsed { value, marks, ..parsed }
+            }
+            _ => parsed,
+        }
+    }
+
     /// Returns the function that reads the format.
     pub fn function(self) -> &'static str {
         match self {
@@ -114,21 +134,9 @@ impl DataFile {
 
     /// Parses `content`. Places that a server reads differently are noted only if the parser itself finds them.
     pub(super) fn read(content: &[u8], format: Format) -> DataFile {
-        let parsed = match format {
-            Format::Yaml => yaml::parse(content),
-            Format::Yaml34 => yaml::parse_by(content, Psych::V5_2),
-            Format::Json => json::parse(content),
-            Format::Hocon => hocon::parse(content),
-            Format::Hiera3Yaml => yaml::parse_without_aliases(ruby::without_byte_order_mark(content)),
-            Format::Hiera3YamlAliases => yaml::parse(ruby::without_byte_order_mark(content)),
-            Format::Hiera3Json => json::parse(ruby::without_byte_order_mark(content)),
-        };
-        let (value, marks) = match format {
-            Format::Yaml | Format::Yaml34 => yaml::symkeys_to_string(parsed.value, parsed.marks),
-            _ => (parsed.value, parsed.marks),
-        };
+        let parsed = format.parse(content);
         let (fault, notes) = (parsed.fault, parsed.notes);
-        DataFile { fault, notes, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
+        DataFile { fault, notes, ..DataFile::parsed(format, parsed.value, parsed.marks, parsed.is_entangled) }
     }
 
     /// Returns a file whose content is not read, for this reason: it is too large, or Puppet reads something else.

@@ -1,4 +1,8 @@
 //! `hierad lookup`: keys on one node, with the flags and defaults of `puppet lookup`.
+//!
+//! `expected` has what `puppet lookup` does not: an answer by the exit status, for `git bisect run`.
+
+pub(super) mod expected;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -14,6 +18,7 @@ use super::{Global, Result, Status, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
 use crate::checks::absent_hierarchies;
+use crate::diagnostic::describe;
 use crate::diff::innermost;
 use crate::disclosure::Disclosure;
 use crate::disk;
@@ -33,6 +38,8 @@ use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
 use crate::value::{Hash, Type, Value, ValuePath};
 use crate::visible::{visible_json, visible_output};
+
+use expected::Expectation;
 
 /// Arguments of `lookup`.
 #[derive(Debug, Args)]
@@ -82,6 +89,8 @@ pub(super) struct Arguments {
     /// Show where `lookup_options` come from
     #[arg(long)]
     explain_options: bool,
+    #[command(flatten)]
+    expectation: Expectation,
     /// Format of the value or the explanation [default: yaml for a value, s for an explanation]
     #[arg(long, value_name = "s|json|yaml")]
     render_as: Option<String>,
@@ -108,17 +117,17 @@ enum RenderAs {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let strategy = strategy(arguments)?;
-    let only_options = arguments.explain_options && !arguments.explain;
-    if arguments.keys.is_empty() && !only_options {
-        return Err("No keys were given to lookup.".into());
+    match look_up(global, arguments) {
+        Err(failure) if arguments.expectation.is_given() => {
+            log::fail(log::Format::Text, &describe(&*failure));
+            Ok(Status::Untestable)
+        }
+        result => result,
     }
-    let format = RenderAs::of(arguments)?;
-    let kind =
-        arguments.data_type.as_deref().map(parse_flag).transpose().map_err(|error| format!("--type: {error}"))?;
-    if arguments.compile {
-        return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
-    }
+}
+
+fn look_up(global: &Global, arguments: &Arguments) -> Result {
+    let wanted = LookupRequest::of(arguments)?;
     let workspace = arguments.what_if.open(global)?;
     let progress = global.show_progress(&workspace);
     let profile = profile(global, &workspace, arguments)?;
@@ -137,14 +146,15 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let disclosure = &workspace.disclosure;
     let subject = Subject { disclosure, node: &profile.name, environment, sources: &sources, scope: &scope };
     let explains = arguments.explain || arguments.explain_options;
-    let mut out = match format {
+    let mut out = match wanted.format {
         RenderAs::S if !explains => Paged::plain(output::bytes()),
-        _ => Paged::of(explains && format == RenderAs::S, &workspace, global),
+        _ => Paged::of(explains && wanted.format == RenderAs::S, &workspace, global),
     };
-    let wanted = LookupRequest { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
-    let status = match (arguments.explain, arguments.explain_options) {
-        (false, false) => subject.print(&wanted, &mut out)?,
-        (explain, _) => subject.explain(&wanted, !explain, output::color(global), &mut out)?,
+    let expected = arguments.expectation.read(environment)?;
+    let status = match (expected, arguments.explain, arguments.explain_options) {
+        (Some(expected), ..) => subject.test(&wanted, &expected)?,
+        (None, false, false) => subject.print(&wanted, &mut out)?,
+        (None, explain, _) => subject.explain(&wanted, !explain, output::color(global), &mut out)?,
     };
     out.finish()?;
     for key in given_by_classifier(profile, &arguments.keys) {
@@ -172,7 +182,22 @@ struct LookupRequest<'a> {
     format: RenderAs,
 }
 
-impl LookupRequest<'_> {
+impl<'a> LookupRequest<'a> {
+    fn of(arguments: &'a Arguments) -> Result<LookupRequest<'a>> {
+        let strategy = strategy(arguments)?;
+        let only_options = arguments.explain_options && !arguments.explain;
+        if arguments.keys.is_empty() && !only_options {
+            return Err("No keys were given to lookup.".into());
+        }
+        let format = RenderAs::of(arguments)?;
+        let kind =
+            arguments.data_type.as_deref().map(parse_flag).transpose().map_err(|error| format!("--type: {error}"))?;
+        if arguments.compile {
+            return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
+        }
+        Ok(LookupRequest { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format })
+    }
+
     /// Fails if a value is not of the wanted type.
     fn check(&self, subject: &str, value: &Value) -> std::result::Result<(), LookupError> {
         self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind).map_err(LookupError::from))
@@ -201,47 +226,67 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn print(&self, wanted: &LookupRequest<'_>, out: &mut dyn Write) -> Result {
+    /// Returns the answer for the first key that is found or fails, with the key. If none does, it is the default.
+    fn answer<'k>(&self, wanted: &LookupRequest<'k>) -> (&'k str, Outcome) {
         let lookup = Lookup::new(self.environment, self.sources, self.scope);
-        let failed = |name: &str, error: LookupError| failure(name, &self.disclosure.error(&error));
+        let checked = |subject: &str, value: Value| match wanted.check(subject, &value) {
+            Ok(()) => Outcome::Found(value),
+            Err(error) => Outcome::Failed(error),
+        };
         for key in wanted.keys {
             match lookup.get(key, wanted.strategy.as_ref()) {
-                Outcome::Found(value) => {
-                    wanted.check(FOUND_VALUE, &value).map_err(|error| failed(key, error))?;
-                    wanted.write(&self.disclosure.value(&value), out)?;
-                    return Ok(Status::Done);
-                }
-                Outcome::Failed(error) => return Err(failed(key, error)),
+                Outcome::Found(value) => return (key, checked(FOUND_VALUE, value)),
+                failed @ Outcome::Failed(_) => return (key, failed),
                 Outcome::NotFound => {}
             }
         }
-        let Some(default) = wanted.default else {
-            let keys: Vec<String> = wanted.keys.iter().map(|key| format!("'{key}'")).collect();
-            log::print(&format_args!("hierad: no data for {} on {}", keys.join(", "), self.node));
-            for absent in wanted.keys.iter().filter_map(|key| self.environment.absent_module(key)) {
-                log::print(&format_args!(
-                    "{}: module {} is not in the modulepath: its data is not searched",
-                    absent.place, absent.name
-                ));
-            }
-            for quoted in wanted.keys.iter().filter_map(|key| asks_for(&key.as_str().into())) {
-                if matches!(lookup.get(&quoted, wanted.strategy.as_ref()), Outcome::Found(_)) {
-                    log::print(&format_args!("hierad: a key with dots needs quotes of its own: \"{quoted}\""));
-                }
-            }
-            for warning in absent_hierarchies(self.environment) {
-                log::print(&warning);
-            }
-            return Ok(Status::NotFound);
-        };
+        let Some(default) = wanted.default else { return ("", Outcome::NotFound) };
         let value = match lookup.hiera3() {
             Some(engine) => engine.and_then(|engine| engine.default_value(default)),
             None => Ok(default.into()),
         };
-        let value = value.and_then(|value| wanted.check(DEFAULT_VALUE, &value).map(|()| value));
-        let value = value.map_err(|error| failed(default, error))?;
-        wanted.write(&self.disclosure.value(&value), out)?;
-        Ok(Status::Done)
+        (default, value.map_or_else(Outcome::Failed, |value| checked(DEFAULT_VALUE, value)))
+    }
+
+    fn print(&self, wanted: &LookupRequest<'_>, out: &mut dyn Write) -> Result {
+        match self.answer(wanted) {
+            (_, Outcome::Found(value)) => {
+                wanted.write(&self.disclosure.value(&value), out)?;
+                Ok(Status::Done)
+            }
+            (key, Outcome::Failed(error)) => Err(failure(key, &self.disclosure.error(&error))),
+            (_, Outcome::NotFound) => {
+                self.print_absence(wanted);
+                Ok(Status::NotFound)
+            }
+        }
+    }
+
+    /// Returns a line that says that no key has a value.
+    fn absence(&self, wanted: &LookupRequest<'_>) -> String {
+        let keys: Vec<String> = wanted.keys.iter().map(|key| format!("'{key}'")).collect();
+        format!("no data for {} on {}", keys.join(", "), self.node)
+    }
+
+    /// Returns the reasons why data may exist that is not searched.
+    fn unsearched(&self, wanted: &LookupRequest<'_>) -> Vec<String> {
+        let modules = wanted.keys.iter().filter_map(|key| self.environment.absent_module(key));
+        let of_modules = modules.map(|absent| {
+            format!("{}: module {} is not in the modulepath: its data is not searched", absent.place, absent.name)
+        });
+        of_modules.chain(absent_hierarchies(self.environment).map(|warning| warning.to_string())).collect()
+    }
+
+    /// Prints that no key has a value, and what may be the reason.
+    fn print_absence(&self, wanted: &LookupRequest<'_>) {
+        log::print(&format_args!("hierad: {}", self.absence(wanted)));
+        let lookup = Lookup::new(self.environment, self.sources, self.scope);
+        for quoted in wanted.keys.iter().filter_map(|key| asks_for(&key.as_str().into())) {
+            if matches!(lookup.get(&quoted, wanted.strategy.as_ref()), Outcome::Found(_)) {
+                log::print(&format_args!("hierad: a key with dots needs quotes of its own: \"{quoted}\""));
+            }
+        }
+        self.unsearched(wanted).iter().for_each(|reason| log::print(reason));
     }
 
     /// Explains how the first key is found, or that none is. A failed lookup is explained, too, and the command
