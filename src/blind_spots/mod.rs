@@ -230,13 +230,19 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     }
     let keys: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
     let nodes = NodeSet::union_of(all, changes.changes.iter().map(|change| change.nodes.clone()));
-    let (count, node_share) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
+    let count = wording::count(keys.len(), "key");
     let verb = if keys.len() == 1 { "changes" } else { "change" };
+    // No filter of nodes leaves out the only one.
+    let (flags, on) = match all {
+        1 => ("--key hides", String::new()),
+        _ => ("--node and --key hide", format!(" on {}", wording::nodes_of(&nodes, all))),
+    };
+    let fix = if all == 1 { "leave out --key to see them" } else { "leave out --node and --key to see them" };
     Some(BlindSpot {
         code: HIDDEN,
-        headline: format!("{count} that the filter hides {verb} on {node_share}"),
-        message: format!("--node and --key hide changes: {count} {verb} on {node_share}"),
-        fix: Some(Remedy::words("leave out --node and --key to see them")),
+        headline: format!("{count} that the filter hides {verb}{on}"),
+        message: format!("{flags} changes: {count} {verb}{on}"),
+        fix: Some(Remedy::words(fix)),
         keys: keys.into_iter().cloned().collect(),
         nodes,
         ..BlindSpot::default()

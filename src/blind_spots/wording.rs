@@ -3,10 +3,10 @@
 use crate::node::NodeSet;
 pub(super) use crate::report::{count, number};
 
-/// Returns a share such as `all 161 nodes` or `3 of 161 nodes`.
+/// Returns a share such as `all 161 nodes` or `3 of 161 nodes`. A single node may be one of two that are compared.
 pub fn nodes_of(nodes: &NodeSet, all: usize) -> String {
     match nodes.len() {
-        1 if all == 1 => "the only node".to_owned(),
+        1 if all == 1 => "the node".to_owned(),
         n if n == all => format!("all {} nodes", number(n)),
         n => format!("{} of {} nodes", number(n), number(all)),
     }

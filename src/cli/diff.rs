@@ -17,7 +17,7 @@ use crate::git::Repository;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, RevisionId};
 use crate::report::writers::{markdown, text};
-use crate::report::{BlindSpot, Format, KeyChange, PolicyLevel, Report, Style, Verdict, count, write};
+use crate::report::{Between, BlindSpot, Format, KeyChange, PolicyLevel, Report, Style, Verdict, count, write};
 use crate::visible::visible;
 
 /// The approximate maximum number of lines of a report in a hook: a screenful.
@@ -38,9 +38,6 @@ pub(super) struct Arguments {
     /// folder
     #[arg(value_name = "PATH", last = true, conflicts_with = "nodes_before")]
     paths: Vec<String>,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
     #[command(flatten)]
     chosen: Chosen,
     #[command(flatten)]
@@ -52,6 +49,26 @@ pub(super) struct Arguments {
     /// The nodes to compare those of --nodes-before with
     #[arg(long, value_name = "PATH", requires = "nodes_before")]
     nodes_after: Option<PathBuf>,
+    #[command(flatten)]
+    output: ReportOutput,
+    /// True if a hook of git shows it, among what git itself says.
+    #[arg(skip)]
+    in_hook: bool,
+}
+
+impl Arguments {
+    /// Returns the arguments for the last commit, for use in a hook.
+    pub(super) fn in_hook() -> Arguments {
+        Arguments { in_hook: true, ..Arguments::default() }
+    }
+}
+
+/// Arguments about how a report is written, and about what the exit status tells of it.
+#[derive(Debug, Default, Args)]
+pub(super) struct ReportOutput {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
     /// Exit with status 4 if a policy fails, 2 if there are differences, and 3 if none is seen, but not everything
     /// can be seen; `errors` counts only keys that newly fail, `policies` only policies
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
@@ -71,15 +88,26 @@ pub(super) struct Arguments {
     /// The address of the full report, for a link in a Markdown form that leaves something out
     #[arg(long, value_name = "URL", value_parser = address)]
     report_url: Option<String>,
-    /// True if a hook of git shows it, among what git itself says.
-    #[arg(skip)]
-    in_hook: bool,
 }
 
-impl Arguments {
-    /// Returns the arguments for the last commit, for use in a hook.
-    pub(super) fn in_hook() -> Arguments {
-        Arguments { in_hook: true, ..Arguments::default() }
+impl ReportOutput {
+    /// Writes a report, about as long as a screen in a hook, and returns the exit status for it.
+    pub(super) fn write(&self, report: &Report, global: &Global, workspace: &Workspace, in_hook: bool) -> Result {
+        let is_paged = self.format == Format::Text && !in_hook;
+        let mut out = match self.format {
+            _ if is_paged => Paged::new(workspace, global),
+            Format::Text => Paged::plain(output::coloured(output::color(global))),
+            Format::Github => Paged::plain(output::commands()),
+            _ => Paged::plain(output::stdout()),
+        };
+        let lines = if in_hook { Some(HOOK_LINES) } else { out.lines() };
+        write(report, self.format, &self.style(global, lines), &mut out)?;
+        out.finish()?;
+        workspace.save();
+        if report.is_unreadable == Diff::new(true, true) && !self.allow_blind {
+            return Err(blind(report.blind_spots.first()));
+        }
+        Ok(self.exit_code.map_or(Status::Done, |exit_code| status(exit_code, report)))
     }
 
     fn style(&self, global: &Global, lines: Option<usize>) -> Style {
@@ -118,21 +146,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let advice = || paths::advice(global, &workspace, [arguments.from.as_deref(), arguments.to.as_deref()]);
     let Comparison { report, effective: _effective } = compared.map_err(|error| advice().map_or(error, Into::into))?;
     drop(progress);
-    let is_paged = arguments.format == Format::Text && !arguments.in_hook;
-    let mut out = match arguments.format {
-        _ if is_paged => Paged::new(&workspace, global),
-        Format::Text => Paged::plain(output::coloured(output::color(global))),
-        Format::Github => Paged::plain(output::commands()),
-        _ => Paged::plain(output::stdout()),
-    };
-    let lines = if arguments.in_hook { Some(HOOK_LINES) } else { out.lines() };
-    write(&report, arguments.format, &arguments.style(global, lines), &mut out)?;
-    out.finish()?;
-    workspace.save();
-    if report.is_unreadable == Diff::new(true, true) && !arguments.allow_blind {
-        return Err(blind(report.blind_spots.first()));
-    }
-    Ok(arguments.exit_code.map_or(Status::Done, |exit_code| status(exit_code, &report)))
+    arguments.output.write(&report, global, &workspace, arguments.in_hook)
 }
 
 /// Compares two revisions, or two sets of nodes at one.
@@ -156,7 +170,7 @@ fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
             global.progress.print(&visible(&text));
         }
     }
-    arguments.chosen.compare_nodes(&nodes.pipeline, &nodes.before, point)
+    arguments.chosen.compare_nodes(&nodes, point, Between::Facts)
 }
 
 /// Returns the failure of a comparison in which nothing could be read.

@@ -28,6 +28,7 @@ use crate::value::ValuePath;
 pub use build::catalog_use::{CatalogUse, CountedChanges};
 pub use build::causes::Cause;
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
+pub use model::between::{Between, ComparedNode};
 pub use model::blind_spot::{Acceptable, BlindSpot, HIDDEN, Remedy, UnseenLevel, Verdict};
 pub use model::idle::{Idle, IdlePart, NoEffect};
 pub use model::line_reason::LineReason;
@@ -44,11 +45,16 @@ pub(crate) use build::groups::is_of_secret;
 pub(crate) use words::detail::type_change;
 pub(crate) use words::value::type_name;
 
+/// The code of the finding for a variable that differs. It is not a fault, so `hierad check` does not know it.
+pub const CHANGED_VARIABLE: &str = "changed-variable";
+
 /// The changes between two revisions on a fleet.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The names of the nodes.
     pub names: NodeNames,
+    /// The two sides. Unless they are revisions, both commits are the same.
+    pub between: Between,
     /// The two commits; the earlier one is `None` for the first commit of a branch.
     pub commit: Diff<Option<Commit>>,
     /// The event that the report is about, or `None` if the revisions were named by hand.
@@ -109,9 +115,9 @@ impl Report {
         Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
     }
 
-    /// Returns true if it is about changed facts of nodes instead of a commit.
+    /// Returns true if it is about different facts at one revision instead of a commit.
     pub fn is_of_facts(&self) -> bool {
-        self.event.as_ref().is_some_and(|event| event.kind == EventKind::Facts)
+        self.between != Between::Revisions
     }
 
     /// Returns true if it says anything about the data, even if only that lines change nothing.

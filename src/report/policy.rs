@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::words::visible::in_headline;
 use super::words::wording::share;
-use super::{Count, Report};
+use super::{Between, Count, Report};
 use crate::diagnostic::{Place, Severity};
 use crate::node::NodeSet;
 
@@ -171,8 +171,11 @@ impl Report {
         self.policies.iter().filter_map(PolicyHit::counts_as).max()
     }
 
-    /// Returns a share of the nodes, such as `12 of 143 nodes`.
+    /// Returns a share of the nodes, such as `12 of 143 nodes`; if two nodes are compared, the second one.
     pub(crate) fn share_of(&self, nodes: usize) -> String {
+        if let Between::Nodes(compared) = &self.between {
+            return compared.after.to_string();
+        }
         share(Count { total: self.nodes.total, changed: nodes })
     }
 

@@ -316,7 +316,8 @@ fn catalogs_take_no_part_in_lookups() {
         NODES.replace("ntp", "chrony").replace("{\"name\": \"d\"", "{\"name\": \"d\", \"catalog_classes\": [\"x\"]"),
     );
     let same = site.hierad("diff --nodes-before .git/nodes.ndjson --nodes-after other.ndjson");
-    assert!(same.ok().starts_with("no change seen, but: 1 key fails on 1 of 4 nodes\n"), "{same:#?}");
+    let headline = "by other facts of nodes: no change seen, but: 1 key fails on 1 of 4 nodes\n";
+    assert!(same.ok().starts_with(headline), "{same:#?}");
     assert!(!same.out.contains("the variable"), "{same:#?}");
 }
 

@@ -102,7 +102,7 @@ fn a_changed_manifest_that_sets_a_variable_of_levels_otherwise_is_told() {
         site.files(&format!("-- manifests/site.pp\n{after}\n"));
         site.commit("two");
         let said = site.hierad("diff --exit-code").out;
-        assert!(said.contains("no change seen, but: the only node lacks the variable 'location'"), "{after}: {said}");
+        assert!(said.contains("no change seen, but: the node lacks the variable 'location'"), "{after}: {said}");
     }
     for (before, after) in
         [("$role = place('a')", "$role = place('b')"), ("$role = 1", "class location { $location = 1 }")]
@@ -192,7 +192,7 @@ fn a_change_of_manifests_that_are_not_read_is_told() {
         site.sh(after);
         site.commit("after");
         let printed = site.hierad("diff --exit-code");
-        let said = "the only node lacks the variable 'location'";
+        let said = "the node lacks the variable 'location'";
         assert!(printed.is(3).out.contains(said), "{after}: {printed:#?}");
         // Where they stay, nothing is said.
         site.sh("echo '# a remark' >>data/common.yaml");

@@ -345,7 +345,7 @@ fn nodes_are_guessed_from_the_names_of_data_files() {
         site.write(&format!("data/{file}"), "port: 81\n");
         site.commit("another port");
         let printed = init(&site, "--no-verify");
-        let told = "1 key changes on the only node; 1 blind spot: the only node is guessed";
+        let told = "1 key changes on the only node; 1 blind spot: the node is guessed";
         assert!(printed.ok().contains(told), "{path}: {}", printed.out);
         assert!(has_all(&guesses(&site), &node), "{path}: {} {node}", guesses(&site));
         site.hierad("diff --exit-code").is(2);

@@ -19,7 +19,7 @@ use crate::inventory::AnswerSet;
 use crate::node::ProfileError;
 use crate::pipeline::{DiffFilter, PipelineError, RevisionId};
 use crate::report::writers::json;
-use crate::report::{FindingChange, Report};
+use crate::report::{Between, FindingChange, Report};
 use crate::settings::Limits;
 use crate::workers::Stop;
 
@@ -169,7 +169,7 @@ fn report_facts(
         tracing::warn!("the sources of nodes know none of the former nodes any more: there is nothing to compare");
         return Ok((None, after.answers.as_ref().map(AnswerSet::to_text)));
     };
-    let mut report = pair.pipeline.diff_nodes(&pair.before, id, &DiffFilter::ALL)?.report;
+    let mut report = pair.pipeline.diff_nodes(&pair.before, id, &DiffFilter::ALL, Between::Facts)?.report;
     report.findings.extend(pair.findings());
     let is_news = !report.changes.is_empty() || !pair.gone.is_empty() || !pair.new.is_empty();
     Ok((is_news.then_some(report), pair.pipeline.fleet.answers()))

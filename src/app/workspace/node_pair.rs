@@ -1,4 +1,4 @@
-//! The same nodes with two sets of profiles.
+//! Nodes to compare with each other at one revision: the same ones with two sets of profiles, or two of a set.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::{FindingChange, count};
 use crate::settings::ProfileEntry;
 
-/// The nodes that two sets of profiles share.
+/// The nodes that two sets of profiles share, or two nodes. Those at the same position are compared.
 pub struct NodePair {
-    /// The nodes with the first profiles.
+    /// The first nodes.
     pub before: Arc<Fleet>,
-    /// A pipeline for the nodes with the second profiles.
+    /// A pipeline for the second nodes.
     pub pipeline: Pipeline,
     /// The names of nodes that only the first set has.
     pub gone: Vec<Arc<str>>,
@@ -59,6 +59,21 @@ impl NodePair {
             gone,
             new,
         }))
+    }
+
+    /// Reads two nodes of workspaces that differ in nothing but their profiles, when `branch` is deployed, with the
+    /// variables that the revision mentions. Fails if one of them is not there.
+    pub fn of_two(
+        [first, second]: [(&Workspace, &str); 2],
+        branch: Option<&BranchName>,
+        at: RevisionId,
+    ) -> Result<NodePair> {
+        let revisions = second.0.revisions();
+        let fleet_of = |(workspace, name): (&Workspace, &str)| {
+            workspace.fleet(&revisions, branch, &[at], &|node| node == name, &|_| {})
+        };
+        let (before, after) = (Arc::new(fleet_of(first)?), Arc::new(fleet_of(second)?));
+        Ok(NodePair { before, pipeline: second.0.pipeline(revisions, after), gone: Vec::new(), new: Vec::new() })
     }
 
     /// Returns findings for the nodes that only one of the sets has.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::app::NodePair;
 use crate::cli::Result;
 use crate::fleet::Fleet;
 use crate::hiera::key::any_matches;
 use crate::pattern::{Pattern, any, nearest};
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
+use crate::report::Between;
 
 /// The maximum number of names to suggest.
 const MAX_SUGGESTIONS: usize = 3;
@@ -42,19 +44,21 @@ impl Chosen {
 }
 
 impl Chosen {
-    /// Compares the nodes `before` with those of the pipeline at a revision. Fails if there is no such node or key.
+    /// Compares the nodes of a pair at a revision. Fails if there is no such node or key.
     pub(in crate::cli) fn compare_nodes(
         &self,
-        pipeline: &Pipeline,
-        before: &Arc<Fleet>,
+        NodePair { pipeline, before, .. }: &NodePair,
         at: RevisionId,
+        between: Between,
     ) -> Result<Comparison> {
         matches_a_node(&self.node, &pipeline.fleet)?;
-        let keys = pipeline.keys(&[at])?;
-        matches_a_key(&self.key, &keys)?;
         let paths = &[];
         let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name), paths };
-        Ok(pipeline.diff_nodes(before, at, &filter)?)
+        let compared = pipeline.diff_nodes(before, at, &filter, between)?;
+        if compared.report.keys.total == 0 && !self.key.is_empty() {
+            matches_a_key(&self.key, &pipeline.keys(&[at])?)?;
+        }
+        Ok(compared)
     }
 }
 

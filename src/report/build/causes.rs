@@ -8,8 +8,8 @@ use crate::diagnostic::Place;
 use crate::diff::{Change, ChangeKind};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::report::words::wording::{count, share};
-use crate::report::{Count, Report};
+use crate::report::Report;
+use crate::report::words::wording::count;
 
 /// The least number of keys that are shown by their cause.
 const MIN_KEYS: usize = 2;
@@ -75,8 +75,7 @@ impl Cause {
 
     /// Returns a heading such as `435 keys fail on all 143 nodes`.
     pub(in crate::report) fn heading(&self, report: &Report) -> String {
-        let nodes = share(Count { total: report.nodes.total, changed: self.nodes.len() });
-        format!("{} on {nodes}", self.event(report))
+        format!("{} on {}", self.event(report), report.share_of(self.nodes.len()))
     }
 
     /// Returns the beginning of the heading, such as `435 keys fail`.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use super::words::secrets::redacted;
 use super::{
-    BlindSpot, CatalogUse, ChangedLines, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin,
-    Reencrypted, Remedy, Report, Source,
+    Between, BlindSpot, CatalogUse, ChangedLines, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames,
+    Origin, Reencrypted, Remedy, Report, Source,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
@@ -114,6 +114,7 @@ impl Report {
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             names: input.names,
+            between: Between::Revisions,
             commit: input.commit,
             event: None,
             job: None,

@@ -117,6 +117,12 @@ impl BlindSpot {
         self.code == HIDDEN
     }
 
+    /// Returns the same with words that say on which of two compared nodes it is.
+    pub(crate) fn on(self, nodes: &dyn Display) -> BlindSpot {
+        let named = |text: &str| format!("{nodes}: {text}");
+        BlindSpot { headline: named(&self.headline), message: named(&self.message), ..self }
+    }
+
     /// Returns true if it is about levels that cannot be seen for some of these nodes.
     fn is_on_some_of(&self, nodes: &NodeSet) -> bool {
         !self.levels.is_empty() && !self.nodes.intersection(nodes).is_empty()

@@ -1,5 +1,6 @@
-//! The parts of a report as plain data: blind spots, changed lines, names and sets of nodes.
+//! The parts of a report as plain data: its two sides, blind spots, changed lines, names and sets of nodes.
 
+pub(super) mod between;
 pub(super) mod blind_spot;
 pub(super) mod idle;
 pub(super) mod line_reason;

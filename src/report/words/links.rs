@@ -16,8 +16,11 @@ pub(in crate::report) fn address(base: Option<&str>, place: &Place) -> Option<St
     Some(format!("{}/{}{line}", base.trim_end_matches('/'), escaped(&place.path)))
 }
 
-/// Returns the command that shows the whole report.
+/// Returns the command that shows the whole report, or only its flag if a command about other facts has made it.
 pub(in crate::report) fn full_command(report: &Report) -> String {
+    if report.is_of_facts() {
+        return "--full".to_owned();
+    }
     let short =
         |commit: &Option<Commit>| commit.as_ref().map(|commit| visible(&commit.id).chars().take(8).collect::<String>());
     match (short(&report.commit.before), short(&report.commit.after)) {

@@ -5,13 +5,16 @@ use std::iter::Peekable;
 use unicode_width::UnicodeWidthStr;
 
 use super::visible::{shorten, visible};
-use super::wording::{number, share};
+use super::wording::number;
 use crate::node::NodeSet;
-use crate::report::{Count, Description, Group, NodeNames, Report};
+use crate::report::{Between, Description, Group, NodeNames, Report};
 
 /// Returns the heading of a group: the share of the nodes and their names, in about `columns`.
 pub(in crate::report) fn heading(report: &Report, group: &Group, columns: usize) -> String {
-    let share = share(Count { total: report.nodes.total, changed: group.nodes.len() });
+    if let Between::Nodes(compared) = &report.between {
+        return shorten(&compared.arrow(), columns);
+    }
+    let share = report.share_of(group.nodes.len());
     match which(report, group, columns.saturating_sub(share.width() + 2)) {
         Some((but, names)) => format!("{share}: {but}{names}"),
         None => share,
@@ -54,6 +57,9 @@ pub(in crate::report) fn names_of_group(
     columns: usize,
 ) -> Option<(&'static str, String)> {
     let Group { nodes, except, .. } = group;
+    if let Between::Nodes(compared) = &report.between {
+        return Some(("", shorten(&compared.arrow(), columns)));
+    }
     let total = report.nodes.total;
     if nodes.len() == total && total != 1 {
         return None;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::wording::{count, share};
+use super::wording::count;
 use crate::diff::{Change, LeafChange, LeafKind, PlacedValue};
 use crate::disclosure::Disclosure;
 use crate::hiera::Outcome;
-use crate::report::{Count, Reencrypted, Report};
+use crate::report::{Reencrypted, Report};
 use crate::value::{HiddenKind, Rich, Value};
 
 /// Redacts the secrets of a change.
@@ -61,7 +61,7 @@ impl Reencrypted {
 
     /// Returns a share such as `2 of 5 nodes`.
     pub(in crate::report) fn share(&self, report: &Report) -> String {
-        share(Count { total: report.nodes.total, changed: self.nodes.len() })
+        report.share_of(self.nodes.len())
     }
 }
 

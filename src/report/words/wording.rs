@@ -9,8 +9,8 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 pub use crate::report::numbers::{count, number};
 use crate::report::{
-    BlindSpot, ChangedLines, Count, Effect, FileChange, FindingChange, Group, How, Item, KeyChange, Leaf, LeafFold,
-    Origin, Report, Source, UnknownEffect, Verdict,
+    Between, BlindSpot, CHANGED_VARIABLE, ChangedLines, ComparedNode, Count, Effect, FileChange, FindingChange, Group,
+    How, Item, KeyChange, Leaf, LeafFold, Origin, Report, Source, UnknownEffect, Verdict,
 };
 
 impl Report {
@@ -89,7 +89,11 @@ impl Report {
 
     /// Returns the verdict in one line, with the policies that fail.
     pub fn headline(&self) -> String {
-        let facts = if self.is_of_facts() { "by other facts of nodes: " } else { "" };
+        let facts = match &self.between {
+            Between::Revisions => String::new(),
+            Between::Facts => "by other facts of nodes: ".to_owned(),
+            Between::Nodes(compared) => format!("{}: ", in_headline(&compared.arrow())),
+        };
         format!("{facts}{}{}{}", self.narrowed_words(), self.verdict_line(), self.policies_summary())
     }
 
@@ -126,6 +130,9 @@ impl Report {
         match self.verdict() {
             Verdict::NoChange => {
                 let keys = count(self.keys.total, "key");
+                if self.is_of_nodes() {
+                    return format!("no difference ({keys} compared)");
+                }
                 let compared = match self.asked_for() {
                     Some(asked) => format!("{asked}; {keys} compared"),
                     None => format!("{} and {keys} compared", count(self.nodes.total, "node")),
@@ -134,14 +141,15 @@ impl Report {
             }
             Verdict::NoChangeSeen => {
                 let asked = self.asked_for().map_or_else(String::new, |asked| format!(" ({asked})"));
+                let change = if self.is_of_nodes() { "difference" } else { "change" };
                 if new.is_empty() && !standing.is_empty() && !self.is_unreadable.after {
-                    return format!("no change seen{asked} ({})", count(standing.len(), STANDING));
+                    return format!("no {change} seen{asked} ({})", count(standing.len(), STANDING));
                 }
                 let more = match new.len() {
                     0 | 1 => String::new(),
                     spots => format!("; and {}", count(spots - 1, "more blind spot")),
                 };
-                format!("no change seen{asked}, but: {first}{more}")
+                format!("no {change} seen{asked}, but: {first}{more}")
             }
             Verdict::Changes => {
                 let (spots, blind) = (new.len(), &self.is_unreadable);
@@ -185,6 +193,9 @@ impl Report {
         if self.keys.changed == 0 {
             return String::new();
         }
+        if let Between::Nodes(compared) = &self.between {
+            return self.differences_summary(compared);
+        }
         let spread = self.spread();
         let (failing, unknown) = (self.keys_labelled("fails"), self.keys_labelled("unknown"));
         let keys = count(self.keys.changed, "key");
@@ -202,6 +213,29 @@ impl Report {
         };
         let parts = part(failing, "fails", "fail") + &part(unknown, "becomes unknown", "become unknown");
         format!("{keys} {}{spread}{parts}{}", verb("changes", "change"), self.unused_summary())
+    }
+
+    /// Returns the number of keys that differ between two nodes, and where lookups fail.
+    fn differences_summary(&self, compared: &Diff<ComparedNode>) -> String {
+        let kinds = [
+            ("fails", ["fails", "fail"], &compared.after),
+            ("recovers", ["fails", "fail"], &compared.before),
+            ("unknown", ["is unknown", "are unknown"], &compared.after),
+            ("known", ["is unknown", "are unknown"], &compared.before),
+        ];
+        let part = |(label, [one, many], node): (&str, [&str; 2], &ComparedNode)| match self.keys_labelled(label) {
+            0 => String::new(),
+            1 => format!("; 1 of them {one} on {node}"),
+            n => format!("; {} of them {many} on {node}", number(n)),
+        };
+        let parts: String = kinds.into_iter().map(part).collect();
+        let verb = if self.keys.changed == 1 { "differs" } else { "differ" };
+        format!("{} {verb}{parts}", count(self.keys.changed, "key"))
+    }
+
+    /// Returns true if it compares two nodes.
+    pub(in crate::report) fn is_of_nodes(&self) -> bool {
+        matches!(self.between, Between::Nodes(_))
     }
 
     /// Returns ` on all 161 nodes`, or `, one on all 161 nodes, one on 3` if the keys do not all change on the same
@@ -315,9 +349,12 @@ impl Leaf {
     }
 
     /// Returns the places of both sides: one place, or two if they are in different files; and after them one more
-    /// place that contributes, if any.
-    pub(in crate::report) fn places(&self) -> Option<String> {
-        let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
+    /// place that contributes, if any. Between facts, their levels are named: these decide which place counts.
+    pub(in crate::report) fn places(&self, report: &Report) -> Option<String> {
+        let shown = |origin: &Origin| {
+            let level = if report.is_of_facts() { format!(" ({})", origin.level) } else { String::new() };
+            visible(&format!("{}{level}", origin.place)).into_owned()
+        };
         let origins = self.origins();
         let places = match (origins.before, origins.after) {
             (Some(before), Some(after)) if before.place.path != after.place.path => {
@@ -385,6 +422,13 @@ pub(in crate::report) fn share(nodes: Count) -> String {
 
 /// Returns the heading of the findings of one side.
 pub(in crate::report) fn findings_heading(findings: &[&FindingChange]) -> String {
+    if findings.iter().all(|finding| finding.diagnostic.code == CHANGED_VARIABLE) {
+        return format!(
+            "{} {}",
+            count(findings.len(), "variable"),
+            if findings.len() == 1 { "differs" } else { "differ" }
+        );
+    }
     let word = if findings.first().is_some_and(|f| f.is_new) { "new" } else { "gone" };
     count(findings.len(), &format!("{word} finding"))
 }

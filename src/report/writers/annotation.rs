@@ -12,8 +12,8 @@ use crate::diff::{ChangeKind, Diff};
 use crate::hiera::{LookupError, Outcome};
 use crate::report::words::detail::on_one_line;
 use crate::report::words::visible::{shorten, shorten_middle, visible};
-use crate::report::words::wording::{count, share};
-use crate::report::{ChangedLines, Count, KeyChange, Leaf, PolicyHit, Report, Side};
+use crate::report::words::wording::count;
+use crate::report::{ChangedLines, KeyChange, Leaf, PolicyHit, Report, Side};
 
 /// The maximum number of messages listed at one place.
 const MAX_MESSAGES: usize = 10;
@@ -81,7 +81,7 @@ impl Report {
     fn annotate_changes(&self, messages: &mut MessagesByPlace) {
         let is_folded: HashSet<usize> = self.causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
         for (_, change) in self.changes.iter().enumerate().filter(|(at, _)| !is_folded.contains(at)) {
-            let on = share(Count { total: self.nodes.total, changed: change.nodes.len() });
+            let on = self.share_of(change.nodes.len());
             let on = on + &change.lacking(change.nodes.len());
             if let (Some(Outcome::Failed(error)), true) = (change.outcome.after.as_deref(), change.kind.is_error()) {
                 let message = PlaceMessage::error(format!("{} {} on {on}", name(&change.key), change.label()), error);

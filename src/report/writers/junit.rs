@@ -179,7 +179,7 @@ fn differences(report: &Report, item: &Item, change: &KeyChange) -> String {
     let mut text = with_signs(&lines);
     for fold in item.leaves.iter().take(MAX_LEAVES) {
         let leaf = &change.leaves[fold.first];
-        let places = leaf.places().map(|places| format!(" ({places})")).unwrap_or_default();
+        let places = leaf.places(report).map(|places| format!(" ({places})")).unwrap_or_default();
         _ = write!(text, "{}{places}\n{}", fold.place(change), with_signs(&detail::lines(&leaf.change, ROOM)));
     }
     if let Some(more @ 1..) = item.leaves.len().checked_sub(MAX_LEAVES) {

@@ -96,6 +96,11 @@ fn variables_that_differ_are_named() {
     let text = site.hierad("diff HEAD --nodes-before before.ndjson --nodes-after after.ndjson").ok().to_owned();
     assert!(text.contains("the variable facts.os.family changes: \"Debian\" -> \"RedHat\""), "{text}");
     assert!(text.contains("package: \"apt\" -> \"none\"") && !text.contains("unread"), "{text}");
+    assert!(text.contains("data/os/Debian.yaml:1 (family) -> data/all.yaml:2 (all)"), "{text}");
+    assert!(
+        text.starts_with("by other facts of nodes: ") && text.contains("\nat     ") && !text.contains("before"),
+        "{text}"
+    );
     let same = site.hierad("diff --nodes-before before.ndjson --nodes-after before.ndjson --exit-code");
     assert!(same.is(0).out.contains("no effective change"), "{}", same.out);
     site.hierad("diff --nodes-before before.ndjson").fails(&["--nodes-after"]);

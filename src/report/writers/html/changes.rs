@@ -104,13 +104,13 @@ fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -
             @if change.leaves.is_empty() {
                 (sides(&detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM)))
             }
-            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(change, leaf, is_alone, &shown_range)) }
+            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(report, (change, leaf), is_alone, &shown_range)) }
             @if let Some(more @ 1..) = change.leaves.len().checked_sub(MAX_LEAVES) {
                 p.quiet { (count(more, "more difference")) }
             }
             (by_node(report, item, room))
             (lines::causes(&ranges, options))
-            @if ranges.is_empty() && change.leaves.iter().all(|leaf| leaf.places().is_none()) && !has_place(change) {
+            @if ranges.is_empty() && change.leaves.iter().all(|leaf| leaf.places(report).is_none()) && !has_place(change) {
                 p.quiet { (unknown_cause(report, std::iter::once(report.first(item)))) }
             }
         }
@@ -147,8 +147,8 @@ fn by_node(report: &Report, item: &Item, room: &Cell<usize>) -> Markup {
     }
 }
 
-fn difference(change: &KeyChange, leaf: &Leaf, is_alone: bool, shown_range: &str) -> Markup {
-    let places = leaf.places().filter(|places| *places != visible(shown_range));
+fn difference(report: &Report, (change, leaf): (&KeyChange, &Leaf), is_alone: bool, shown_range: &str) -> Markup {
+    let places = leaf.places(report).filter(|places| *places != visible(shown_range));
     html! {
         div.leaf {
             div.at {

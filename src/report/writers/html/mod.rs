@@ -25,7 +25,7 @@ use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::visible;
 use crate::report::words::wording::{count, findings_heading, number};
 use crate::report::{
-    BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Remedy, Report, branch_label,
+    Between, BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Remedy, Report, branch_label,
 };
 
 const STYLE: &str = include_str!("page.css");
@@ -176,6 +176,11 @@ fn head(report: &Report) -> Markup {
         h1 { (visible(&report.headline())) }
         @if let Some(after) = &report.commit.after {
             div.commits {
+                @if let Between::Nodes(compared) = &report.between {
+                    @for (side, node) in [("from", &compared.before), ("to", &compared.after)] {
+                        span.quiet { (side) } code { "node" } span.title { (node) }
+                    }
+                }
                 @if report.is_of_facts() {
                     (side("at", Some(after)))
                 } @else {
@@ -187,7 +192,9 @@ fn head(report: &Report) -> Markup {
         @if let Some(event) = &report.event { p.quiet { "on " (visible(&branch_label(event))) } }
         ul.counts {
             li { b { (number(report.keys.changed)) } " of " (count(report.keys.total, "key")) }
-            li { b { (number(report.nodes.changed)) } " of " (count(report.nodes.total, "node")) }
+            @if !matches!(report.between, Between::Nodes(_)) {
+                li { b { (number(report.nodes.changed)) } " of " (count(report.nodes.total, "node")) }
+            }
             @if fails > 0 { li.alarm { b { (number(fails)) } " failing" } }
             @if let Some(lines) = report.lines_summary() { li { (lines) } }
             @let (new, standing) = (report.spots(false).count(), report.spots(true).count());

@@ -17,8 +17,8 @@ use crate::event::{CommitEvent, JobName, JobNumber, PushPart};
 use crate::hiera::Outcome;
 use crate::report::words::value;
 use crate::report::{
-    BlindSpot, CatalogUse, Cause, Commit, Count, FindingChange, How, KeyChange, Leaf, Origin, Reencrypted, Remedy,
-    Report, Source,
+    Between, BlindSpot, CatalogUse, Cause, Commit, Count, FindingChange, How, KeyChange, Leaf, Origin, Reencrypted,
+    Remedy, Report, Source,
 };
 use crate::value::Value;
 
@@ -40,6 +40,8 @@ pub(super) struct Document<'a> {
     headline: String,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     narrowed_to: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_nodes: Option<WireComparedNodes<'a>>,
     before: Option<WireCommit<'a>>,
     after: Option<WireCommit<'a>>,
     nodes: WireCount,
@@ -137,6 +139,29 @@ impl<'a> WireEvent<'a> {
         let (id, repository) = (job.map(|job| job.id.as_str()), job.map(|job| job.repository.as_str()));
         let commits = if let PushPart::Whole(commits) = event.part { Some(commits) } else { None };
         WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository, commits }
+    }
+}
+
+#[derive(Serialize)]
+struct WireComparedNodes<'a> {
+    before: WireComparedNode<'a>,
+    after: WireComparedNode<'a>,
+}
+
+#[derive(Serialize)]
+struct WireComparedNode<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a str>,
+}
+
+impl<'a> WireComparedNodes<'a> {
+    /// Returns the two nodes, or `None` if it is not them that are compared.
+    fn of(between: &'a Between) -> Option<WireComparedNodes<'a>> {
+        let Between::Nodes(nodes) = between else { return None };
+        let Diff { before, after } =
+            nodes.as_ref().map(|node| WireComparedNode { name: &node.name, environment: node.environment.as_deref() });
+        Some(WireComparedNodes { before, after })
     }
 }
 
@@ -276,6 +301,7 @@ impl<'a> Document<'a> {
             verdict: report.verdict().as_str(),
             headline: report.headline(),
             narrowed_to: &report.narrowed_to,
+            compared_nodes: WireComparedNodes::of(&report.between),
             before: report.commit.before.as_ref().map(WireCommit::new),
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),

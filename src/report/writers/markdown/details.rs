@@ -141,7 +141,7 @@ fn item_body(report: &Report, item: &Item) -> Vec<(Sign, String)> {
     }
     for fold in item.leaves.iter().take(MAX_LEAVES) {
         let leaf = &change.leaves[fold.first];
-        body.push((Sign::Place, leaf_head(change, leaf, fold)));
+        body.push((Sign::Place, leaf_head(report, (change, leaf), fold)));
         body.extend(of_lines(detail::lines(&leaf.change, ROOM)));
     }
     if let Some(more @ 1..) = item.leaves.len().checked_sub(MAX_LEAVES) {
@@ -151,12 +151,12 @@ fn item_body(report: &Report, item: &Item) -> Vec<(Sign, String)> {
 }
 
 /// Returns the text of a line such as `@@ ntp::servers[1] @@ data/common.yaml:12`.
-fn leaf_head(change: &KeyChange, leaf: &Leaf, fold: &LeafFold) -> String {
+fn leaf_head(report: &Report, (change, leaf): (&KeyChange, &Leaf), fold: &LeafFold) -> String {
     let mut rest = String::new();
     if let Some(note) = detail::note(&leaf.change) {
         _ = write!(rest, " {note}");
     }
-    let origin = leaf.places().map(|places| shorten_middle(&places, ROOM.columns));
+    let origin = leaf.places(report).map(|places| shorten_middle(&places, ROOM.columns));
     match (fold.count(), origin) {
         (1, origin) => rest += &origin.map(|origin| format!(" {origin}")).unwrap_or_default(),
         (places, None) => _ = write!(rest, " at {} places", number(places)),

@@ -70,9 +70,15 @@ fn origins(report: &Report, group: &Group) -> Vec<Range> {
     });
     for leaf in leaves.take(MAX_SEEN) {
         let origins = leaf.origins();
-        let shown = origins.after.map(|origin| (origin, true)).or(origins.before.map(|origin| (origin, false)));
-        if let Some((origin, is_after)) = shown {
-            *places.entry(&origin.place).or_default() |= is_after;
+        let [before, after] = [origins.before, origins.after].map(|origin| origin.map(|origin| &origin.place));
+        // At one revision the places of both sides are there, and one says as much as the other.
+        let shown = if report.is_of_facts() {
+            [before.map(|place| (place, true)), after.map(|place| (place, true))]
+        } else {
+            [after.map(|place| (place, true)).or(before.map(|place| (place, false))), None]
+        };
+        for (place, is_there) in shown.into_iter().flatten() {
+            *places.entry(place).or_default() |= is_there;
         }
     }
     places.into_iter().map(|(place, is_there)| Range::line(place, is_there)).collect()

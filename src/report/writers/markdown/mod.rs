@@ -189,7 +189,11 @@ fn footer(report: &Report) -> Section {
     let mut line = Line::default();
     if let Some(after) = &report.commit.after {
         let base = report.commit.before.as_ref().map_or_else(|| "nothing".into(), id);
-        line = Line::from("base ").and(base).and(" · head ").and(id(after));
+        line = if report.is_of_facts() {
+            Line::from("at ").and(id(after))
+        } else {
+            Line::from("base ").and(base).and(" · head ").and(id(after))
+        };
         if let Some(event) = &report.event {
             line = line.and(" on ").and(code(shorten(&visible(&branch_label(event)), MAX_NAME)));
         }

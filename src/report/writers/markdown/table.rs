@@ -12,8 +12,8 @@ use crate::report::words::by_node::{ByNode, Extent, NodeValue};
 use crate::report::words::detail;
 use crate::report::words::node_list;
 use crate::report::words::visible::{ELLIPSIS, shorten, visible};
-use crate::report::words::wording::{count, number, share};
-use crate::report::{Cause, Count, Group, Item, KeyChange, LeafFold, Report, Similarity};
+use crate::report::words::wording::{count, number};
+use crate::report::{Cause, Group, Item, KeyChange, LeafFold, Report, Similarity};
 use crate::value::Segment;
 
 /// The maximum number of rows, and of lines in one row.
@@ -86,7 +86,7 @@ fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
     let nodes = if cause.nodes.is_singleton() {
         code(node_list::names(report, &cause.nodes, MAX_WHO))
     } else {
-        share(Count { total: report.nodes.total, changed: cause.nodes.len() }).into()
+        report.share_of(cause.nodes.len()).into()
     };
     let event = cause.event(report);
     let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
@@ -148,7 +148,7 @@ pub(super) fn who(report: &Report, group: &Group, code: impl Fn(&str) -> Line) -
     match node_list::which(report, group, MAX_WHO) {
         Some((_, name)) if group.nodes.is_singleton() => code(&name),
         Some((but, names)) => Line::from(but).and(code(&names)).and(format!(" ({nodes})")),
-        None => share(Count { total: report.nodes.total, changed: group.nodes.len() }).into(),
+        None => report.share_of(group.nodes.len()).into(),
     }
 }
 

@@ -157,7 +157,7 @@ impl<'r> ChangeStyle<'r> {
     fn leaf_lines(&self, start: Line, indent: usize, leaf: &Leaf, place: &str, kind: ChangeKind) -> Vec<Line> {
         let path = self.shorten_name(place, start.width());
         let start = start.add(HEADING, path);
-        let origin = leaf.places();
+        let origin = leaf.places(self.report);
         let note = detail::note(&leaf.change);
         // A new order that is shown on one line needs no note.
         let aside = note.as_ref().filter(|_| leaf.change.kind != LeafKind::Reordered);

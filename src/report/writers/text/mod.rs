@@ -26,7 +26,7 @@ use crate::report::words::node_list;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
 use crate::report::words::wording::{count, findings_heading, number};
-use crate::report::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, branch_label};
+use crate::report::{Between, Commit, FindingChange, Group, Reencrypted, Report, Verdict, branch_label};
 
 /// Options of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +132,11 @@ fn head(report: &Report, options: Options, page: &mut Page<'_>) -> io::Result<()
     let room = if options.one_line { usize::MAX } else { page.room() };
     for (at, text) in wrap(&report.headline(), room).into_iter().enumerate() {
         page.unbroken(Line::new(if at == 0 { 0 } else { 2 }).add(HEADING, text))?;
+    }
+    if let Between::Nodes(compared) = &report.between {
+        for (side, node) in [("from", &compared.before), ("to", &compared.after)] {
+            page.line(Line::new(0).add(QUIET, format!("{side:<7}")).add(PLAIN, format!("node {node}")))?;
+        }
     }
     if let Some(after) = &report.commit.after {
         let before = report.commit.before.as_ref();

@@ -9,8 +9,7 @@ use super::tables::Tables;
 use super::{WireChange, WireGroup, template};
 use crate::node::{NodeId, NodeSet};
 use crate::report::words::node_list;
-use crate::report::words::wording::share;
-use crate::report::{Count, Group, KeyChange, Report};
+use crate::report::{Group, KeyChange, Report};
 
 /// The maximum width of a description of nodes, in columns.
 const MAX_WHO: usize = 200;
@@ -72,10 +71,7 @@ impl<'a> WireChanges<'a> {
             let mut changes: Vec<usize> = changes.filter_map(|at| numbers.get(at)).flatten().copied().collect();
             changes.sort_unstable();
             let who = node_list::which(report, group, MAX_WHO);
-            let who = who.map_or_else(
-                || share(Count { total: report.nodes.total, changed: group.nodes.len() }),
-                |(but, who)| format!("{but}{who}"),
-            );
+            let who = who.map_or_else(|| report.share_of(group.nodes.len()), |(but, who)| format!("{but}{who}"));
             WireGroup { nodes: self.tables.sets.number(&group.nodes), who, changes, apart: group.is_apart }
         };
         report.groups.iter().map(group).collect()
