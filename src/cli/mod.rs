@@ -10,6 +10,7 @@
 mod arguments;
 mod bound;
 mod check;
+mod compare;
 mod demo;
 mod diff;
 mod export;
@@ -105,6 +106,11 @@ enum Command {
     Init(Deferred<init::Arguments>),
     /// Show what changes in effective values between two revisions
     Diff(Deferred<diff::Arguments>),
+    /// Show where the values of two nodes differ at one revision, and why
+    ///
+    /// The values of the first node stand where `diff` has those before a commit, the values of the second one where
+    /// it has those after it. To compare two branches on one node: `hierad diff main dev --node NAME`.
+    Compare(Deferred<compare::Arguments>),
     /// Post what a pull request changes: a comment, a check, marks on lines
     ///
     /// In CI, it takes the request from the environment of the job (GitHub Actions, GitLab CI, Actions of Gitea and
@@ -242,6 +248,7 @@ fn run(cli: &Cli) -> Result {
     match &cli.command {
         Command::Init(Deferred(arguments)) => init::run(&cli.global, arguments),
         Command::Diff(Deferred(arguments)) => diff::run(&cli.global, arguments),
+        Command::Compare(Deferred(arguments)) => compare::run(&cli.global, arguments),
         Command::Review(Deferred(arguments)) => review::run(&cli.global, arguments),
         Command::Render(Deferred(arguments)) => render::run(&cli.global, arguments),
         Command::Export(Deferred(arguments)) => export::run(&cli.global, arguments),

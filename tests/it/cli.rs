@@ -5,6 +5,7 @@ mod branches;
 mod bridge;
 mod cache;
 mod check;
+mod compare;
 mod demo;
 mod diff;
 mod environments;

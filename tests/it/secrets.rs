@@ -16,12 +16,15 @@ use crate::support::extent::full_or;
 use crate::support::terminal::hierad;
 
 /// A way to make hierad write something. `KEY` is one of the repository's.
-const RUNS: [&str; 17] = [
+const RUNS: [&str; 21] = [
     "diff",
     "diff --full --color always",
     "diff --format json",
     "diff --format markdown",
     "diff HEAD~1 . --exit-code",
+    "compare --node web01.example.com --node db01 --full",
+    "compare --node db01 --node web01.example.com --format json",
+    "compare --node db01 --environment production --environment test --format markdown",
     "render --format json",
     "render --format ndjson",
     "render --format yaml HEAD~1",
@@ -32,6 +35,7 @@ const RUNS: [&str; 17] = [
     "lookup KEY --node web01.example.com --merge deep --knock-out-prefix=--",
     "lookup KEY --node web01.example.com --explain",
     "lookup KEY --node db01 --explain-options",
+    "lookup KEY --node db01 --is x",
     "check",
     "check --format json",
 ];
@@ -53,6 +57,7 @@ fn no_secret_leaves_the_process() {
         }
     }
     unproven.remove("lookup KEY --node db01 --explain-options");
+    unproven.remove("compare --node db01 --environment production --environment test --format markdown");
     assert!(unproven.is_empty(), "{unproven:#?}");
 }
 

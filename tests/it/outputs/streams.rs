@@ -12,7 +12,7 @@ const ACTIVE: &str = "\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
 const COMMANDS: [&str; 4] = ["::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED", "##teamcity[FORGED]"];
 
 /// The commands, by their first words, each with what it is called with. A command without any is told why.
-const CALLS: [(&str, &[&str]); 24] = [
+const CALLS: [(&str, &[&str]); 25] = [
     ("init", &["init --dry-run --yes --no-verify"]),
     ("settings", &["settings", "settings --all", "settings --format json"]),
     (
@@ -29,6 +29,17 @@ const CALLS: [(&str, &[&str]); 24] = [
             "diff .",
         ],
     ),
+    (
+        "compare",
+        &[
+            "compare --node NAME --node web01",
+            "compare --node web01 --node NAME --full",
+            "compare --node NAME --node web01 --format json",
+            "compare --node NAME --node web01 --format markdown",
+            "compare --node NAME --node web01 --format html",
+            "compare --node web01 --environment NAME --environment production",
+        ],
+    ),
     ("review", &["review --base HEAD~1 --summary -", "review --base HEAD~1 --summary ../summary"]),
     ("render", &["render --output -", "render --output - --format ndjson", "render --output ../rendered"]),
     ("export", &["export"]),
@@ -42,6 +53,8 @@ const CALLS: [(&str, &[&str]); 24] = [
             "lookup KEY --node web01 --render-as yaml",
             "lookup KEY --node NAME --explain",
             "lookup NAME --node web01 --explain-options",
+            "lookup KEY --node NAME --is NAME",
+            "lookup NAME --node web01 --is-error",
         ],
     ),
     ("log", &["log", "log --oneline", "log --patch", "log --format json", "log --format ndjson", "log -S NAME"]),

@@ -1,0 +1,99 @@
+//! `hierad compare`: how the values of two nodes differ at one revision, and where each comes from.
+
+use clap::Args;
+
+use super::arguments::filter::Chosen;
+use super::diff::ReportOutput;
+use super::lookup::unknown_node;
+use super::{Global, Result};
+use crate::app::{NodePair, Workspace};
+use crate::diff::Diff;
+use crate::git::BranchName;
+use crate::node::Assignment;
+use crate::pattern::Pattern;
+use crate::pipeline::Comparison;
+use crate::report::{Between, ComparedNode};
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The revision; '.' is the checked-out files
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    revision: String,
+    /// The nodes to compare, by their names: the first, then the second; or one node, for two environments
+    #[arg(long, value_name = "NAME", required = true)]
+    node: Vec<String>,
+    /// The environments in which to compare the one node: the first, then the second
+    #[arg(long, value_name = "ENV")]
+    environment: Vec<String>,
+    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    key: Vec<Pattern>,
+    #[command(flatten)]
+    output: ReportOutput,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let nodes = compared_nodes(arguments)?;
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let Comparison { report, effective: _effective } = compare(global, &workspace, arguments, nodes)?;
+    drop(progress);
+    arguments.output.write(&report, global, &workspace, false)
+}
+
+/// Returns the nodes that the flags name. Fails unless they are two.
+fn compared_nodes(Arguments { node: names, environment: environments, .. }: &Arguments) -> Result<Diff<ComparedNode>> {
+    let node = |name: &str, environment: Option<&str>| ComparedNode {
+        name: name.into(),
+        environment: environment.map(Into::into),
+    };
+    let nodes = match (&names[..], &environments[..]) {
+        ([first, second], []) => Diff::new(node(first, None), node(second, None)),
+        ([name], [first, second]) => Diff::new(node(name, Some(first)), node(name, Some(second))),
+        _ => return Err("name two nodes with --node, or one node and two environments with --environment".into()),
+    };
+    if nodes.before == nodes.after {
+        return Err(format!("both are {}: there is nothing to compare", nodes.before).into());
+    }
+    Ok(nodes)
+}
+
+fn compare(
+    global: &Global,
+    workspace: &Workspace,
+    arguments: &Arguments,
+    nodes: Diff<ComparedNode>,
+) -> Result<Comparison> {
+    let point = workspace.point(&arguments.revision)?;
+    let workspaces = nodes.as_ref().map(|node| in_environment(workspace, node));
+    let Diff { before: first, after: second } = Diff::new(workspaces.before?, workspaces.after?);
+    let branch = second.branch(&arguments.revision)?;
+    check_existence(global, workspace, branch.as_ref(), &nodes)?;
+    let sides = [(&first, &*nodes.before.name), (&second, &*nodes.after.name)];
+    let pair = NodePair::of_two(sides, branch.as_ref(), point)?;
+    let chosen = Chosen { node: Vec::new(), key: arguments.key.clone() };
+    chosen.compare_nodes(&pair, point, Between::Nodes(nodes))
+}
+
+/// Returns the workspace with all nodes in the environment of the compared node, if it has one.
+fn in_environment(workspace: &Workspace, node: &ComparedNode) -> Result<Workspace> {
+    let mut workspace = workspace.clone();
+    if let Some(environment) = &node.environment {
+        workspace.what_if = vec![format!("environment={environment}").parse::<Assignment>()?];
+    }
+    Ok(workspace)
+}
+
+/// Fails if there is no such node, and prints the errors of profiles that cannot be read.
+fn check_existence(
+    global: &Global,
+    workspace: &Workspace,
+    branch: Option<&BranchName>,
+    nodes: &Diff<ComparedNode>,
+) -> Result<()> {
+    let report = |error: &_| global.print_profile_error(error);
+    let all = workspace.fleet(&workspace.revisions(), branch, &[], &|_| true, &report)?;
+    let unknown = [&nodes.before, &nodes.after].into_iter().find(|node| all.find(&node.name).is_none());
+    unknown.map_or(Ok(()), |node| Err(unknown_node(&node.name, &all)))
+}
