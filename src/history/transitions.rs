@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::History;
 use super::blame::BlameError;
 use super::commits::{Commits, Step};
+use crate::disclosure::Disclosure;
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 use crate::pipeline::{DiffFilter, RevisionId};
@@ -14,8 +15,10 @@ use crate::value::{Type, Value};
 /// A condition on the answer for a key.
 #[derive(Debug, Clone)]
 pub enum Condition {
-    /// It is this value.
+    /// It is this value, or a sensitive one with this content.
     Is(Value),
+    /// It is a value.
+    IsValue,
     /// The lookup fails, as it does in Puppet.
     Error,
     /// It is a value of this type.
@@ -23,15 +26,17 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Returns whether it holds, or `None` if that is unknown. A secret that is not shown is never compared.
-    pub fn holds(&self, outcome: &Outcome) -> Option<bool> {
+    /// Returns true if it holds, and `None` if that is unknown: nobody learns whether a secret that `disclosure` hides
+    /// is some value, and Puppet may have a function that the repository lacks.
+    pub fn holds(&self, outcome: &Outcome, disclosure: &Disclosure) -> Option<bool> {
         match (self, outcome) {
-            (_, Outcome::Failed(error)) if error.kind.is_unknown() => None,
+            (_, Outcome::Failed(error)) if error.kind.is_unknown() || error.missing_function().is_some() => None,
             (Condition::Error, outcome) => Some(matches!(outcome, Outcome::Failed(_))),
-            (Condition::Is(wanted), Outcome::Found(value)) if value.secrecy().is_none() => Some(value == wanted),
-            (Condition::Is(_), Outcome::Found(_)) => None,
+            (_, Outcome::NotFound | Outcome::Failed(_)) => Some(false),
+            (Condition::IsValue, Outcome::Found(_)) => Some(true),
+            (Condition::Is(_), Outcome::Found(value)) if disclosure.hides(value) => None,
+            (Condition::Is(wanted), Outcome::Found(value)) => Some(disclosure.value(value).content() == wanted),
             (Condition::Type(kind), Outcome::Found(value)) => Some(check_type("", value, kind).is_ok()),
-            (Condition::Is(_) | Condition::Type(_), Outcome::NotFound | Outcome::Failed(_)) => Some(false),
         }
     }
 }
@@ -68,9 +73,10 @@ impl History<'_> {
         (key, node): (&str, NodeId),
         condition: &Condition,
     ) -> Result<Transitions, BlameError> {
+        let disclosure = self.pipeline.disclosure.clone();
         let judged = |outcome: Option<Arc<Outcome>>| {
             let outcome = outcome.unwrap_or_else(|| Arc::new(Outcome::NotFound));
-            let holds = condition.holds(&outcome);
+            let holds = condition.holds(&outcome, &disclosure);
             (outcome, holds)
         };
         let name = self.pipeline.fleet.name(node).clone();

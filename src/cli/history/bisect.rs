@@ -8,19 +8,19 @@ use serde::Serialize;
 use super::Asked;
 use super::span::{SpanArguments, divided};
 use crate::cli::arguments::filter::matches_a_node;
+use crate::cli::lookup::expected::read_value;
 use crate::cli::output::pager::Paged;
 use crate::cli::output::{HEADING, NEW, QUIET, painted};
 use crate::cli::{Global, Result, Status, output};
 use crate::disclosure::Disclosure;
 use crate::hiera::Outcome;
+use crate::hiera::layer::Environment;
 use crate::history::transitions::{Condition, Transition, Transitions};
 use crate::pattern::Pattern;
 use crate::pipeline::RevisionId;
 use crate::puppet::json::compact;
 use crate::puppet::types::parse_flag;
-use crate::puppet::yaml;
 use crate::report::{count, shorten};
-use crate::value::Value;
 use crate::visible::{visible, visible_json};
 
 /// The maximum number of characters of a value.
@@ -69,9 +69,10 @@ enum Format {
 }
 
 impl ConditionArguments {
-    fn condition(&self) -> Result<Condition> {
+    /// Returns the condition, its value read as `environment` reads data.
+    fn condition(&self, environment: &Environment) -> Result<Condition> {
         match (&self.is, &self.data_type) {
-            (Some(text), _) => Ok(Condition::Is(parse_value(text)?)),
+            (Some(text), _) => Ok(Condition::Is(read_value(text, environment)?)),
             (None, Some(kind)) => Ok(Condition::Type(parse_flag(kind).map_err(|error| format!("--type: {error}"))?)),
             (None, None) => Ok(Condition::Error),
         }
@@ -87,15 +88,6 @@ impl ConditionArguments {
     }
 }
 
-/// Reads a value as data files have it.
-fn parse_value(text: &str) -> Result<Value> {
-    let parsed = yaml::parse(text.as_bytes());
-    match parsed.fault {
-        Some(fault) => Err(format!("--is: '{text}' is not YAML: {}", fault.text).into()),
-        None => Ok(parsed.value),
-    }
-}
-
 pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (_, range) = divided(&arguments.words)?;
     let mut keys = arguments.words.iter().filter(|word| Some(word.as_str()) != range);
@@ -103,11 +95,11 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     if let Some(other) = keys.next() {
         return Err(format!("{key} and {other}: name one key").into());
     }
-    let condition = arguments.condition.condition()?;
     let workspace = global.open()?;
     let progress = global.show_progress(&workspace);
     let mut asked = Asked::open(global, workspace, &arguments.span, range)?;
     let tip = RevisionId::Commit(asked.tip());
+    let condition = arguments.condition.condition(&asked.pipeline.environment(tip)?)?;
     let Some(node) = asked.pipeline.fleet.find(&arguments.node) else {
         matches_a_node(&[arguments.node.parse::<Pattern>()?], &asked.pipeline.fleet)?;
         return Err(format!("{} is a pattern: name one node", arguments.node).into());

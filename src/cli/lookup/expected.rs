@@ -14,6 +14,7 @@ use crate::cli::output::log;
 use crate::cli::{Result, Status};
 use crate::hiera::Outcome;
 use crate::hiera::layer::Environment;
+use crate::history::transitions::Condition;
 use crate::puppet::json::compact;
 use crate::report::shorten;
 use crate::value::Value;
@@ -37,16 +38,6 @@ pub(super) struct Expectation {
 /// The flags about what is printed.
 const OUTPUTS: [&str; 3] = ["explain", "explain_options", "render_as"];
 
-/// The answer that is expected.
-pub(super) enum Expected {
-    /// This value.
-    Value(Value),
-    /// A value.
-    AnyValue,
-    /// A failure of Puppet.
-    Error,
-}
-
 impl Expectation {
     /// Returns true if the exit status is the answer.
     pub(super) fn is_given(&self) -> bool {
@@ -54,17 +45,22 @@ impl Expectation {
     }
 
     /// Returns the expected answer, its value read as `environment` reads data.
-    pub(super) fn read(&self, environment: &Environment) -> Result<Option<Expected>> {
+    pub(super) fn read(&self, environment: &Environment) -> Result<Option<Condition>> {
         let text = match &self.is {
             Some(Some(text)) => text,
-            Some(None) => return Ok(Some(Expected::AnyValue)),
-            None => return Ok(self.is_error.then_some(Expected::Error)),
+            Some(None) => return Ok(Some(Condition::IsValue)),
+            None => return Ok(self.is_error.then_some(Condition::Error)),
         };
-        let parsed = environment.format_of("data.yaml").parse(text.as_bytes());
-        match parsed.fault {
-            Some(fault) => Err(format!("--is: '{text}' is not YAML: {}", fault.text).into()),
-            None => Ok(Some(Expected::Value(parsed.value))),
-        }
+        Ok(Some(Condition::Is(read_value(text, environment)?)))
+    }
+}
+
+/// Reads the value of `--is` as `environment` reads data.
+pub(in crate::cli) fn read_value(text: &str, environment: &Environment) -> Result<Value> {
+    let parsed = environment.format_of("data.yaml").parse(text.as_bytes());
+    match parsed.fault {
+        Some(fault) => Err(format!("--is: '{text}' is not YAML: {}", fault.text).into()),
+        None => Ok(parsed.value),
     }
 }
 
@@ -81,15 +77,12 @@ pub(in crate::cli) fn status_of_wrong(arguments: impl IntoIterator<Item = OsStri
 
 impl Subject<'_> {
     /// Compares the answer with the expected one. Prints nothing if it is that. Fails if the answer is unknown.
-    pub(super) fn test(&self, wanted: &LookupRequest<'_>, expected: &Expected) -> Result {
+    pub(super) fn test(&self, wanted: &LookupRequest<'_>, expected: &Condition) -> Result {
         let (key, answer) = self.answer(wanted);
         let error = |error| failure(key, &self.disclosure.error(error));
-        let mismatch = match (&answer, expected) {
-            // Puppet may have a function that the repository lacks.
-            (Outcome::Failed(unseen), _) if unseen.kind.is_unknown() || unseen.missing_function().is_some() => {
-                return Err(error(unseen));
-            }
-            (Outcome::Failed(_), Expected::Error) | (Outcome::Found(_), Expected::AnyValue) => return Ok(Status::Done),
+        let mismatch = match (&answer, expected.holds(&answer, self.disclosure)) {
+            (_, Some(true)) => return Ok(Status::Done),
+            (Outcome::Failed(unseen), None) => return Err(error(unseen)),
             // No lookup can be made there, whatever the data says.
             (Outcome::Failed(fault), _) if self.environment.layers().any(|layer| layer.config.is_err()) => {
                 return Err(error(fault));
@@ -99,16 +92,12 @@ impl Subject<'_> {
                 Some(reason) => return Err(format!("{}: {reason}", self.absence(wanted)).into()),
                 None => self.absence(wanted),
             },
-            (Outcome::Found(value), Expected::Value(_)) if self.disclosure.hides(value) => {
+            (Outcome::Found(_), None) => {
                 return Err(format!("'{key}' is a secret on {}: --show-secrets compares it", self.node).into());
             }
-            (Outcome::Found(value), expected) => {
-                let value = self.disclosure.value(value);
-                // YAML cannot say that a value is sensitive.
-                if matches!(expected, Expected::Value(expected) if *expected == *value.content()) {
-                    return Ok(Status::Done);
-                }
-                format!("'{key}' is {} on {}", shorten(&compact(&value), MAX_SHOWN_CHARACTERS), self.node)
+            (Outcome::Found(value), _) => {
+                let shown = compact(&self.disclosure.value(value));
+                format!("'{key}' is {} on {}", shorten(&shown, MAX_SHOWN_CHARACTERS), self.node)
             }
         };
         log::tell(log::Format::Text, &mismatch);

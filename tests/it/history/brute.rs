@@ -21,6 +21,7 @@ use hierad::workers::Workers;
 
 use super::site::Site;
 use crate::support::extent::full_or;
+use crate::support::values::disclosure;
 
 /// The answers of one commit: by key and node.
 type Answers = BTreeMap<(Arc<str>, NodeId), Arc<Outcome>>;
@@ -165,7 +166,8 @@ fn check_transitions(site: &mut Site, pipeline: &Pipeline, history: &[(CommitId,
     let found = searched.transitions(RevisionId::Commit(tip), commits, (key, *node), &condition).unwrap();
     let missing = Arc::new(Outcome::NotFound);
     let holds = |answers: Option<&Answers>| {
-        condition.holds(answers.and_then(|answers| answers.get(&(key.clone(), *node))).unwrap_or(&missing))
+        condition
+            .holds(answers.and_then(|answers| answers.get(&(key.clone(), *node))).unwrap_or(&missing), &disclosure())
     };
     let expected: Vec<_> = (0..history.len())
         .filter(|at| holds(Some(&history[*at].1)) != holds(history.get(at + 1).map(|(_, answers)| answers)))
