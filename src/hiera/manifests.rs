@@ -93,7 +93,7 @@ struct Parameters {
 }
 
 /// The variables of the top scope that are set by the manifests that Puppet evaluates first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SetVariables {
     /// Variables that are computed from others before anything is looked up, in order. None if a manifest is unknown.
     pub derived: Vec<DerivedVariable>,

@@ -13,7 +13,7 @@ pub mod index;
 pub mod needle;
 pub mod transitions;
 
-use crate::diff::{Changes, Diff};
+use crate::diff::{Change, Changes, Diff};
 use crate::fleet::Distinction;
 use crate::git::CommitId;
 use crate::pipeline::commit_changes::{CommitChanges, ValueWalk};
@@ -77,12 +77,10 @@ impl<'p> History<'p> {
         if let Some(Known::Whole(found)) = known {
             return Ok(found);
         }
-        // Most commits change nothing that is asked for, and that is soon known.
-        let changes = self.walk.changes(step.ids(), &query.filter)?.changes;
-        let is_needed = |needle: &Needle| changes.iter().any(|change| needle.is_in(change, &self.pipeline.disclosure));
-        let is_wanted = !changes.is_empty() && (query.is_of_all || query.needle.as_ref().is_none_or(is_needed));
-        let found =
-            if is_wanted { self.pipeline.commit_changes(step.ids(), &query.filter)? } else { CommitChanges::default() };
+        let disclosure = &self.pipeline.disclosure;
+        let needle = query.needle.as_ref().filter(|_| !query.is_of_all);
+        let is_wanted = |change: &Change| needle.is_none_or(|needle| needle.is_in(change, disclosure));
+        let found = self.walk.commit_changes(step.ids(), &query.filter, is_wanted)?;
         if let (true, Some(Known::Absent), Some(index)) = (query.is_of_all, known, &mut self.index) {
             index.add(step.commit.id, found.clone());
         }

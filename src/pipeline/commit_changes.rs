@@ -15,7 +15,7 @@ use crate::diff::{self, Change, Changes, Diff};
 use crate::fleet::{AffectedKeys, Distinction, Effective, NodesByKey, Revision};
 use crate::node::NodeSet;
 use crate::pipeline::judge::Sides;
-use crate::report::{ChangeOrigins, ChangedLines, Effect, Input, Origins, Report};
+use crate::report::{ChangeOrigins, ChangedLines, Effect, Input, Origins, Report, Side};
 use crate::tree;
 
 /// The changes that a commit makes to the keys and on the nodes that were asked for.
@@ -104,9 +104,11 @@ fn follows(last: &ChangedLines, next: &ChangedLines) -> bool {
     last.place.path == next.place.path && last.side == next.side && next.place.line == Some(last.last + 1)
 }
 
-/// Two revisions, and the keys and nodes asked for.
+/// Two revisions, and the changes between them that were asked for.
 struct Compared {
     revisions: Diff<Arc<Revision>>,
+    /// The commit for which one of them only stands in.
+    stand_in: Option<RevisionId>,
     /// The keys that the commit may affect, all of them.
     affected: AffectedKeys,
     /// The values of those asked for.
@@ -118,6 +120,8 @@ struct Compared {
 struct StandIn {
     commit: RevisionId,
     revision: Arc<Revision>,
+    /// True if its files do not differ.
+    is_exact: bool,
 }
 
 /// Compares the commits of a history, one after the other. Each that follows upon the former one, in either direction,
@@ -131,28 +135,59 @@ impl ValueWalk<'_> {
     /// Returns the changes between two revisions of the keys and on the nodes of `filter`, whose paths do not count.
     /// Secrets in them are not redacted.
     pub fn changes(&mut self, ids: Diff<RevisionId>, filter: &DiffFilter<'_>) -> Result<Changes, PipelineError> {
+        Ok(self.compare(ids, filter)?.map(|compared| compared.changes).unwrap_or_default())
+    }
+
+    /// Returns the same changes with their causes, and the number of other keys that change, if one of the changes
+    /// `is_wanted`; otherwise none.
+    pub fn commit_changes(
+        &mut self,
+        ids: Diff<RevisionId>,
+        filter: &DiffFilter<'_>,
+        is_wanted: impl Fn(&Change) -> bool,
+    ) -> Result<CommitChanges, PipelineError> {
+        let Some(mut compared) = self.compare(ids, filter)? else { return Ok(CommitChanges::default()) };
+        if !compared.changes.changes.iter().any(is_wanted) {
+            return Ok(CommitChanges::default());
+        }
+        let Pipeline { revisions, workers, .. } = self.pipeline;
+        if let Some(commit) = compared.stand_in {
+            let side = if commit == ids.before { Side::Before } else { Side::After };
+            let revision = side.of_mut(&mut compared.revisions);
+            let environment = revisions.environment_after(&revision.environment, commit)?;
+            *revision = Arc::new(revision.next(environment, workers)?);
+        }
+        let found = self.pipeline.with_origins(ids, compared)?;
+        self.pipeline.fleet_has_stayed()?;
+        Ok(found)
+    }
+
+    /// Compares two revisions. Returns `None` if files alone tell that nothing changes.
+    fn compare(&mut self, ids: Diff<RevisionId>, filter: &DiffFilter<'_>) -> Result<Option<Compared>, PipelineError> {
         let pipeline = self.pipeline;
         pipeline.drop_outdated();
         let known = self.last.take().filter(|last| last.revision.environment.keys.are_current());
         let known = match known {
             Some(known) if [ids.before, ids.after].contains(&known.commit) => known,
-            _ => StandIn { commit: ids.after, revision: pipeline.load_cached(ids.after)? },
+            _ => StandIn { commit: ids.after, revision: pipeline.load_cached(ids.after)?, is_exact: true },
         };
         let is_forward = known.commit == ids.before;
         let other = if is_forward { ids.after } else { ids.before };
         let trees = Diff::new(pipeline.revisions.tree(known.commit)?, pipeline.revisions.tree(other)?);
         let paths = tree::changes(&*trees.before, &*trees.after)?;
         if known.revision.is_unaffected_by(&paths) {
-            self.last = Some(StandIn { commit: other, revision: known.revision });
-            return Ok(Changes::default());
+            self.last = Some(StandIn { commit: other, is_exact: known.is_exact && paths.is_empty(), ..known });
+            return Ok(None);
         }
-        let next = Arc::new(known.revision.next(pipeline.revisions.environment(other)?, &pipeline.workers)?);
+        let environment = pipeline.revisions.environment_after(&known.revision.environment, other)?;
+        let next = Arc::new(known.revision.next(environment, &pipeline.workers)?);
         let both = Diff::new(known.revision, next.clone());
         let both = pipeline.read_alike(if is_forward { both } else { both.reversed() })?;
-        self.last = Some(StandIn { commit: other, revision: next });
-        let Compared { changes, .. } = pipeline.compared_values(both, filter);
+        self.last = Some(StandIn { commit: other, revision: next, is_exact: true });
+        let stand_in = if known.is_exact { None } else { Some(known.commit) };
+        let compared = Compared { stand_in, ..pipeline.compared_values(both, filter) };
         pipeline.fleet_has_stayed()?;
-        Ok(changes)
+        Ok(Some(compared))
     }
 }
 
@@ -160,19 +195,6 @@ impl Pipeline {
     /// Returns a walk through a history.
     pub fn value_walk(&self) -> ValueWalk<'_> {
         ValueWalk { pipeline: self, last: None }
-    }
-
-    /// Returns the changes between two revisions of the keys and on the nodes of `filter`, whose paths do not count,
-    /// with their causes, and the number of other keys that change.
-    pub fn commit_changes(
-        &self,
-        ids: Diff<RevisionId>,
-        filter: &DiffFilter<'_>,
-    ) -> Result<CommitChanges, PipelineError> {
-        let compared = self.compared_values(self.load_both(ids)?, filter);
-        let found = self.with_origins(ids, compared)?;
-        self.fleet_has_stayed()?;
-        Ok(found)
     }
 
     fn compared_values(&self, revisions: Diff<Arc<Revision>>, filter: &DiffFilter<'_>) -> Compared {
@@ -186,11 +208,11 @@ impl Pipeline {
             .collect();
         let effective = values_of(&asked, both, &self.workers);
         let Changes { changes, .. } = diff::changes(effective.as_ref(), &self.workers);
-        Compared { revisions, affected, effective, changes: Changes { changes, ..Changes::default() } }
+        Compared { revisions, stand_in: None, affected, effective, changes: Changes { changes, ..Changes::default() } }
     }
 
     fn with_origins(&self, ids: Diff<RevisionId>, compared: Compared) -> Result<CommitChanges, PipelineError> {
-        let Compared { revisions, mut affected, effective, changes } = compared;
+        let Compared { revisions, mut affected, effective, changes, .. } = compared;
         let (revisions, workers) = (revisions.as_ref().map(|revision| &**revision), &self.workers);
         let own: BTreeSet<&str> = changes.changes.iter().map(|change| &*change.key).collect();
         affected.keys.retain(|key, _| !own.contains(&**key));

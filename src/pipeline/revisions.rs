@@ -8,7 +8,7 @@ use crate::fleet::ReferencedVariables;
 use crate::git::Repository;
 use crate::hiera::layer::roots::folders_in;
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
-use crate::tree::{FileTree, MemoryTree};
+use crate::tree::{self, FileTree, MemoryTree};
 use crate::workers::{RUN, Workers};
 
 /// A repository and the options for reading it, with the files parsed so far.
@@ -49,6 +49,13 @@ impl Revisions {
         let tree = if id == RevisionId::WorkTree { tree } else { self.repository.with_submodules(tree)? };
         let roots = folders_in(&*tree, &self.options.hiera_config)?;
         Ok(self.clones.graft(tree, &roots, self.repository.file_limit())?)
+    }
+
+    /// Reads the configuration of a revision, of which as much as possible is that of another one.
+    pub fn environment_after(&self, last: &Environment, id: RevisionId) -> Result<Environment, PipelineError> {
+        let tree = self.tree(id)?;
+        let changed = tree::changes(&*last.tree, &*tree)?;
+        last.with_data(&tree, &changed).map_or_else(|| self.environment(id), Ok)
     }
 
     /// Reads the configuration of a revision.

@@ -159,7 +159,7 @@ impl Entries {
                 if self.format == Format::Json {
                     self.out.write_all(if is_first { b"\n" } else { b",\n" })?;
                 }
-                json::write(report, json::Options::default(), &mut self.out)?;
+                json::write(report, json::Options { pretty: false, full: self.text.full }, &mut self.out)?;
             }
         }
         Ok(self.out.flush()?)

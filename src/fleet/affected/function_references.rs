@@ -66,7 +66,7 @@ impl Comparison<'_> {
                 let referenced =
                     referenced.chain(of_levels.iter().flat_map(|references| references.targets())).cloned();
                 let roots: BTreeSet<Arc<str>> =
-                    self.roots.iter().cloned().chain(referenced).chain([LOOKUP_OPTIONS.into()]).collect();
+                    self.wanted_roots().chain(referenced).chain([LOOKUP_OPTIONS.into()]).collect();
                 Some(AskedRoots { roots: roots.into_iter().collect(), mentions_by_folder })
             })
             .as_ref()

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::fleet::revision::Revision;
 use crate::fleet::{Fleet, NodesByKey};
-use crate::hiera::key::root_of;
+use crate::hiera::key::{is_plain, root_of};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::workers::Workers;
@@ -48,15 +48,18 @@ pub fn affected_keys(
     workers: &Workers,
 ) -> AffectedKeys {
     let mut touches_data = true;
-    let roots: BTreeSet<Arc<str>> = keys.iter().map(root_of).collect();
-    let comparison =
-        Comparison { before, after, fleet: &before.fleet, roots: &roots, asked_roots: OnceCell::new(), workers };
-    let affected = comparison.affected_roots(&mut touches_data);
-    let nodes = |key: &Arc<str>| match &affected {
-        Some(affected) => affected.get(&root_of(key)).cloned(),
-        None => Some(before.fleet.all()),
+    let comparison = Comparison::new((before, after), keys, workers);
+    let keys = match comparison.affected_roots(&mut touches_data) {
+        Some(affected) => {
+            // Few keys are affected, and most are their own roots.
+            let plain = affected.iter().filter(|(root, _)| is_plain(root));
+            let plain = plain.filter_map(|(root, nodes)| Some((keys.get(root)?.clone(), nodes.clone())));
+            let others = keys.iter().filter(|key| !is_plain(key));
+            let others = others.filter_map(|key| Some((key.clone(), affected.get(&root_of(key))?.clone())));
+            plain.chain(others).collect()
+        }
+        None => keys.iter().map(|key| (key.clone(), before.fleet.all())).collect(),
     };
-    let keys = keys.iter().filter_map(|key| Some((key.clone(), nodes(key)?))).collect();
     AffectedKeys { keys, touches_data }
 }
 
@@ -68,9 +71,7 @@ pub fn referred_keys(
     keys: &BTreeSet<Arc<str>>,
     workers: &Workers,
 ) -> Option<BTreeSet<Arc<str>>> {
-    let roots: BTreeSet<Arc<str>> = keys.iter().map(root_of).collect();
-    let comparison =
-        Comparison { before, after, fleet: &before.fleet, roots: &roots, asked_roots: OnceCell::new(), workers };
+    let comparison = Comparison::new((before, after), keys, workers);
     let references = References::new(&comparison)?;
     references.are_all_seen().then(|| references.targets().cloned().collect())
 }
@@ -80,14 +81,27 @@ struct Comparison<'a> {
     before: &'a Revision,
     after: &'a Revision,
     fleet: &'a Fleet,
-    /// The roots of the keys that matter.
-    roots: &'a BTreeSet<Arc<str>>,
+    /// The keys that matter.
+    keys: &'a BTreeSet<Arc<str>>,
     /// The roots that functions in Ruby are asked for.
     asked_roots: OnceCell<Option<AskedRoots>>,
     workers: &'a Workers,
 }
 
-impl Comparison<'_> {
+impl<'a> Comparison<'a> {
+    fn new(
+        (before, after): (&'a Revision, &'a Revision),
+        keys: &'a BTreeSet<Arc<str>>,
+        workers: &'a Workers,
+    ) -> Comparison<'a> {
+        Comparison { before, after, fleet: &before.fleet, keys, asked_roots: OnceCell::new(), workers }
+    }
+
+    /// Returns the roots of the keys that matter.
+    fn wanted_roots(&self) -> impl Iterator<Item = Arc<str>> + use<'a> {
+        self.keys.iter().map(root_of)
+    }
+
     /// Returns the affected root keys, or `None` if all may be. Sets `touches_data` to false if no data differs.
     fn affected_roots(&self, touches_data: &mut bool) -> Option<NodesByKey> {
         if !self.is_comparable() || !self.have_equal_variables() {
@@ -120,8 +134,8 @@ impl Comparison<'_> {
         }
         // Keys that others refer to are looked up without the strategies of manifests.
         affected.extend(keys_asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
-        for root in self.roots.iter().filter(|_| !any_key_on.is_empty()) {
-            affected.entry(root.clone()).or_default().union_with(&any_key_on);
+        for root in self.wanted_roots().filter(|_| !any_key_on.is_empty()) {
+            affected.entry(root).or_default().union_with(&any_key_on);
         }
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)

@@ -24,12 +24,6 @@ impl Revision {
     /// files, and no node's hierarchy leads to one, or would if it existed.
     pub fn is_unaffected_by(&self, paths: &BTreeSet<String>) -> bool {
         let environment = &self.environment;
-        let configs = || environment.layers().filter_map(|layer| layer.config.as_ref().ok()).map(|config| &config.path);
-        let is_data = |path: &String| {
-            environment.has_data_file_at(path)
-                && *path != environment.options.hiera_config
-                && configs().all(|config| **config != **path)
-        };
         let runs_programs = environment.options.backends.values().any(|declared| {
             // A program may read any file.
             matches!(declared, DeclaredFunction::Command(_))
@@ -37,7 +31,7 @@ impl Revision {
         !environment.is_hiera3
             && !runs_programs
             && environment.quota.largest().is_none()
-            && paths.iter().all(is_data)
+            && paths.iter().all(|path| environment.has_only_data_at(path))
             && self.levels.iter().all(|levels| levels.nodes_affected_by(paths).is_empty())
             && self.unassigned.as_ref().is_none_or(|unassigned| unassigned.is_unaffected_by(paths))
     }

@@ -46,7 +46,7 @@ pub const PUPPETFILE: &str = "Puppetfile";
 const MODULES: &str = "modules";
 
 /// The content of Puppetfiles.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deployment {
     /// The modules that they name plainly.
     pub modules: Vec<DeclaredModule>,

@@ -224,7 +224,7 @@ pub struct Environment {
     /// The modules that a Puppetfile or `.fixtures.yml` names, but that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
     /// The lookups of its manifests.
-    pub lookups: ManifestLookups,
+    pub lookups: Arc<ManifestLookups>,
     /// The variables set by the manifests that Puppet evaluates first.
     pub main_manifests: SetVariables,
     /// The variables that these manifests and the options compute from others.
@@ -292,7 +292,7 @@ impl Environment {
             module_path: ModulePath::default(),
             deployment: Deployment::default(),
             absent_modules: Vec::new(),
-            lookups: ManifestLookups::default(),
+            lookups: Arc::default(),
             main_manifests: SetVariables::default(),
             derived: DerivedVariables::default(),
             fault: None,
@@ -387,7 +387,45 @@ impl Environment {
         let lookups = files.map(|files| files.iter().filter(|(path, _)| !is_other(path)));
         let modules = self.module_folders.keys().cloned();
         let lookups = self.store.manifests.lookups(&*self.tree, lookups, modules, left);
-        Environment { lookups, ..self }
+        Environment { lookups: Arc::new(lookups), ..self }
+    }
+
+    /// Returns the same environment in a tree whose files differ at the paths `changed`, or `None` if anything but data
+    /// files is among them, so that it has to be loaded.
+    pub fn with_data(&self, tree: &Arc<dyn FileTree>, changed: &BTreeSet<String>) -> Option<Environment> {
+        if self.roots.is_some() || !changed.iter().all(|path| self.has_only_data_at(path)) {
+            return None;
+        }
+        let layer = |layer: &Layer| {
+            let is_own = Arc::ptr_eq(&layer.tree, &self.tree);
+            Layer { tree: if is_own { tree.clone() } else { layer.tree.clone() }, ..layer.clone() }
+        };
+        let shared = (self.keys.clone(), Arc::default(), Arc::default());
+        Some(Environment {
+            name: self.name.clone(),
+            global: self.global.as_ref().map(layer),
+            is_hiera3: self.is_hiera3,
+            layer: self.layer.as_ref().map(layer),
+            modules: self.modules.iter().map(|(name, module)| (name.clone(), layer(module))).collect(),
+            module_names: self.module_names.clone(),
+            module_folders: self.module_folders.clone(),
+            module_path: self.module_path.clone(),
+            deployment: self.deployment.clone(),
+            absent_modules: self.absent_modules.clone(),
+            lookups: self.lookups.clone(),
+            main_manifests: self.main_manifests.clone(),
+            derived: self.derived.clone(),
+            fault: self.fault.clone(),
+            modules_fault: self.modules_fault.clone(),
+            diagnostics: self.diagnostics.clone(),
+            ..Environment::without_layers(tree.clone(), self.options.clone(), self.store.clone(), shared)
+        })
+    }
+
+    /// Returns true if a file at `path` is a data file, and no configuration of a layer.
+    pub fn has_only_data_at(&self, path: &str) -> bool {
+        let mut configs = self.layers().filter_map(|layer| layer.config.as_ref().ok()).map(|config| &config.path);
+        self.has_data_file_at(path) && *path != *self.options.hiera_config && configs.all(|config| **config != *path)
     }
 
     /// Reads the same environment once more.
