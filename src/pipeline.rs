@@ -437,7 +437,7 @@ impl Pipeline {
         // The work tree is not derived: its changes are not known without reading all of it.
         let last = lock().back().map(|(_, last)| last.clone()).filter(|_| id != RevisionId::WorkTree);
         let revision = Arc::new(match last {
-            Some(last) => last.next(self.revisions.environment_after(&last.environment, id)?, &self.workers)?,
+            Some(last) => self.revisions.after(&last, id, &self.workers)?,
             None => self.revision(id)?,
         });
         if id == RevisionId::WorkTree {

@@ -161,13 +161,19 @@ pub(crate) fn of_revision(
     (accepted, refused): (&Accepted, Option<BlindSpot>),
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
-    let fleet = &revision.fleet;
-    let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(fleet)).chain(guessed(fleet)).collect();
-    spots.extend(levels::outside::outside_spots(&[revision], accepted, revision.fleet.len()));
-    spots.extend(unreadable::missing_folders(revision, None));
-    spots.extend(levels::absent_backends::absent_backends(&[revision]));
+    let mut spots: Vec<BlindSpot> = refused.into_iter().chain(of_sources(revision, accepted)).collect();
     spots.extend(levels::keys_not_allowed::of_values(revision, effective));
     spots.extend(keys::failing::of_answers(effective, &revision.fleet, accepted, disclosure));
+    spots
+}
+
+/// Returns the blind spots that one revision has whatever its values are: of its nodes and of its levels.
+pub(crate) fn of_sources(revision: &Revision, accepted: &Accepted) -> Vec<BlindSpot> {
+    let fleet = &revision.fleet;
+    let mut spots: Vec<BlindSpot> = left_out(fleet).into_iter().chain(guessed(fleet)).collect();
+    spots.extend(levels::outside::outside_spots(&[revision], accepted, fleet.len()));
+    spots.extend(unreadable::missing_folders(revision, None));
+    spots.extend(levels::absent_backends::absent_backends(&[revision]));
     spots
 }
 

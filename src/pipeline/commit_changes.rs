@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use super::narrowed::keep;
 use super::{DiffFilter, Pipeline, PipelineError, RevisionId, affected, unreadable, values_of};
-use crate::blind_spots::DiffContext;
 use crate::blind_spots::accept::Accepted;
+use crate::blind_spots::{self, DiffContext};
 use crate::causes;
 use crate::diff::{self, Change, Changes, Diff};
 use crate::fleet::{AffectedKeys, Distinction, Effective, NodesByKey, Revision};
 use crate::node::NodeSet;
 use crate::pipeline::judge::Sides;
-use crate::report::{ChangeOrigins, ChangedLines, Effect, Input, Origins, Report, Side};
+use crate::report::{BlindSpot, ChangeOrigins, ChangedLines, Effect, Input, Origins, Report, Side};
 use crate::tree;
 
 /// The changes that a commit makes to the keys and on the nodes that were asked for.
@@ -154,8 +154,7 @@ impl ValueWalk<'_> {
         if let Some(commit) = compared.stand_in {
             let side = if commit == ids.before { Side::Before } else { Side::After };
             let revision = side.of_mut(&mut compared.revisions);
-            let environment = revisions.environment_after(&revision.environment, commit)?;
-            *revision = Arc::new(revision.next(environment, workers)?);
+            *revision = Arc::new(revisions.after(revision, commit, workers)?);
         }
         let found = self.pipeline.with_origins(ids, compared)?;
         self.pipeline.fleet_has_stayed()?;
@@ -179,8 +178,7 @@ impl ValueWalk<'_> {
             self.last = Some(StandIn { commit: other, is_exact: known.is_exact && paths.is_empty(), ..known });
             return Ok(None);
         }
-        let environment = pipeline.revisions.environment_after(&known.revision.environment, other)?;
-        let next = Arc::new(known.revision.next(environment, &pipeline.workers)?);
+        let next = Arc::new(pipeline.revisions.after(&known.revision, other, &pipeline.workers)?);
         let both = Diff::new(known.revision, next.clone());
         let both = pipeline.read_alike(if is_forward { both } else { both.reversed() })?;
         self.last = Some(StandIn { commit: other, revision: next, is_exact: true });
@@ -261,6 +259,11 @@ impl Pipeline {
             is_unreadable: Diff::new(false, false),
         });
         Ok(Report { other_keys, ..report })
+    }
+
+    /// Returns the blind spots of the nodes and levels of a revision, without those that its settings accept.
+    pub fn unseen_at(&self, id: RevisionId) -> Result<Vec<BlindSpot>, PipelineError> {
+        Ok(blind_spots::of_sources(&*self.cached_revision(id)?, &self.judge.accepted(self.base(id))))
     }
 
     /// Returns the variables that describe sets of nodes in a history: those of the configuration of its last commit.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::module_clones::ModuleClones;
 use super::{MAX_CACHED_REVISIONS, PipelineError, RevisionId};
-use crate::fleet::ReferencedVariables;
+use crate::fleet::{ReferencedVariables, Revision};
 use crate::git::Repository;
 use crate::hiera::layer::roots::folders_in;
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
@@ -51,11 +51,15 @@ impl Revisions {
         Ok(self.clones.graft(tree, &roots, self.repository.file_limit())?)
     }
 
-    /// Reads the configuration of a revision, of which as much as possible is that of another one.
-    pub fn environment_after(&self, last: &Environment, id: RevisionId) -> Result<Environment, PipelineError> {
+    /// Makes a revision from another one, of which it keeps as much as possible.
+    pub fn after(&self, last: &Revision, id: RevisionId, workers: &Workers) -> Result<Revision, PipelineError> {
         let tree = self.tree(id)?;
-        let changed = tree::changes(&*last.tree, &*tree)?;
-        last.with_data(&tree, &changed).map_or_else(|| self.environment(id), Ok)
+        let changed = tree::changes(&*last.environment.tree, &*tree)?;
+        let environment = match last.environment.with_data(&tree, &changed) {
+            Some(environment) => environment,
+            None => self.environment(id)?,
+        };
+        Ok(last.next(environment, &changed, workers)?)
     }
 
     /// Reads the configuration of a revision.

@@ -21,6 +21,8 @@ use hierad::workers::Workers;
 use super::generator::{self, Content, Repository};
 use super::support::extent::full_or;
 
+use crate::support::values::next;
+
 /// The number of commits of each.
 const COMMITS: u64 = 3;
 
@@ -272,7 +274,7 @@ fn derived_revisions_equal_new_ones() {
             let whole = revision(one, &fleet, &Arc::default());
             let made = match &last {
                 None => revision(one, &fleet, &store),
-                Some(last) => last.next(environment(one, &store), &Workers::of(1)).unwrap(),
+                Some(last) => next(last, environment(one, &store), &Workers::of(1)).unwrap(),
             };
             assert_eq!(made.keys, whole.keys, "seed {seed}");
             assert_eq!(made.findings, whole.findings, "seed {seed}");

@@ -12,6 +12,8 @@ use hierad::node::{Batch, ProfileError, ProfileSource, Wanted, read_profiles};
 use hierad::tree::{BlobId, Entry, FileTree, MemoryTree, TreeError};
 use hierad::workers::Workers;
 
+use crate::support::values::next;
+
 const DATA: &str =
     "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- data/common.yaml\nx: \"%{role}\"\n";
 
@@ -101,7 +103,7 @@ fn unreadable_files_are_read_again() {
     assert!(matches!(answer(&before), Outcome::Failed(error) if error.to_string().contains("the disk is gone")));
     tree.fails.store(false, Ordering::Relaxed);
     let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::new(Store::default())).unwrap();
-    let after = before.next(environment, &Workers::of(1)).unwrap();
+    let after = next(&before, environment, &Workers::of(1)).unwrap();
     assert_eq!(answer(&after), Outcome::Found("web".into()));
 }
 

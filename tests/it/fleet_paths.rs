@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 use super::fleet::{alone, of_node};
 use super::support::extent::full_or;
 
+use crate::support::values::next;
+
 /// The number of commits of each.
 const COMMITS: usize = 5;
 
@@ -159,7 +161,7 @@ fn files_come_and_go_at_variable_paths() {
                 &about,
             );
             edit(&mut random, &mut files);
-            revision = revision.next(environment(&files, &store), &Workers::of(1)).unwrap();
+            revision = next(&revision, environment(&files, &store), &Workers::of(1)).unwrap();
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::lookup_vectors::Case;
 use crate::support::Sandbox;
 use crate::support::recorded::cases;
 use crate::support::terminal::SITE;
+use crate::support::values::next;
 
 fn resolved(revision: &Revision) -> Effective {
     fleet::resolve(revision, &revision.fleet.everywhere(revision.keys.iter()), &Workers::of(1))
@@ -89,7 +90,7 @@ fn changes_of_roles_are_all_seen() {
         let whole = |data| Revision::new(environment(data, &store), fleet.clone(), &workers).unwrap();
         let expected = [before, after].map(|number| resolved(&whole(DATA[number])));
         let was = whole(DATA[before]);
-        let is = was.next(environment(DATA[after], &store), &workers).unwrap();
+        let is = next(&was, environment(DATA[after], &store), &workers).unwrap();
         assert_eq!(resolved(&is), expected[1], "{before} {after}");
         let keys = was.keys.union(&is.keys).cloned().collect();
         let affected = fleet::affected_keys(&was, &is, &keys, &workers);

@@ -121,6 +121,9 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     out.finish()?;
     asked.workspace.save();
+    if arguments.format == Format::Text {
+        asked.tell_unseen()?;
+    }
     Ok(if found.all.is_empty() { Status::NotFound } else { Status::Done })
 }
 

@@ -75,6 +75,9 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     out.finish()?;
     asked.workspace.save();
+    if is_text {
+        asked.tell_unseen()?;
+    }
     Ok(Status::Done)
 }
 

@@ -120,6 +120,7 @@ fn none_found(asked: &Asked, keys: &[Pattern], arguments: &Arguments) -> Result<
     matches_a_key(keys, &asked.pipeline.keys(&[RevisionId::Commit(asked.tip())])?)?;
     if arguments.format == Format::Text {
         output::log::print(&"hierad: no commit changes that");
+        asked.tell_unseen()?;
     }
     Ok(())
 }

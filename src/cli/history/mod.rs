@@ -8,12 +8,13 @@ mod span;
 use std::sync::Arc;
 
 use crate::app::Workspace;
-use crate::cli::{Global, Result};
+use crate::cli::{Global, Result, output};
 use crate::git::CommitId;
 use crate::history::History;
 use crate::history::commits::{Commits, Span};
 use crate::history::index::Index;
 use crate::pipeline::{Pipeline, RevisionId};
+use crate::report::count;
 
 use span::SpanArguments;
 
@@ -37,6 +38,19 @@ impl Asked {
 
     fn tip(&self) -> CommitId {
         self.span.tip
+    }
+
+    /// Says on standard error if not all values can be seen, so that commits may have changed some unseen.
+    fn tell_unseen(&self) -> Result<()> {
+        let spots = self.pipeline.unseen_at(RevisionId::Commit(self.span.tip))?;
+        let Some(first) = spots.first() else { return Ok(()) };
+        let more = match spots.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {}", count(more, "more blind spot")),
+        };
+        let headline = &first.headline;
+        output::log::print(&format_args!("hierad: not all can be seen: {headline}{more}; `hierad check` tells more"));
+        Ok(())
     }
 
     /// Returns the history, and the commits to look through.

@@ -4,6 +4,7 @@
 //! The options that were found on the way apply from then on. Variables that are computed only from others come
 //! before all of these, and need no separate revision.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::fleet::Fleet;
@@ -28,21 +29,27 @@ impl Revision {
         Ok(revision)
     }
 
-    /// Returns the revision of another `environment`, for the same profiles, read with the same options. Reuses what
-    /// is equal in this revision; the result is the same as that of [`Revision::new`].
-    pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, RevisionError> {
+    /// Returns the revision of another `environment`, for the same profiles, read with the same options, whose files
+    /// differ at the paths `changed`. Reuses what is equal in this revision; the result is the same as that of
+    /// [`Revision::new`].
+    pub fn next(
+        &self,
+        environment: Environment,
+        changed: &BTreeSet<String>,
+        workers: &Workers,
+    ) -> Result<Revision, RevisionError> {
         let Some(unassigned) = &self.unassigned else {
             let fleet = self.fleet.clone().with_derived(&environment.derived);
             if fleet.is_like(&self.fleet) {
-                return self.next_of_fleet(environment, workers);
+                return self.next_of_fleet(environment, changed, workers);
             }
             return Revision::of_profiles(environment, fleet, workers);
         };
         let number = self.variables_set() - 1;
         let variable = environment.options.variables.get(number).cloned();
-        let next = unassigned.next(environment, workers)?;
+        let next = unassigned.next(environment, changed, workers)?;
         match variable {
-            Some(variable) => next.with_variable(&variable, Some(self), workers),
+            Some(variable) => next.with_variable(&variable, Some((self, changed)), workers),
             None => Ok(next),
         }
     }
@@ -52,17 +59,18 @@ impl Revision {
         self.unassigned.as_ref().map_or(0, |unassigned| unassigned.variables_set() + 1)
     }
 
-    /// Sets a variable. `reusable` is another revision with this variable, whose equal parts are reused.
+    /// Sets a variable. `reusable` is another revision with this variable, whose equal parts are reused, with the paths
+    /// at which its files differ.
     fn with_variable(
         self,
         variable: &VariableText,
-        reusable: Option<&Revision>,
+        reusable: Option<(&Revision, &BTreeSet<String>)>,
         workers: &Workers,
     ) -> Result<Revision, RevisionError> {
         let (name, values) = (&variable.name, self.values(variable));
         let environment = self.environment.again()?;
-        let mut revision = match reusable.filter(|reusable| reusable.fleet.extends(&self.fleet, name, &values)) {
-            Some(reusable) => reusable.next_of_fleet(environment, workers)?,
+        let mut revision = match reusable.filter(|(reusable, _)| reusable.fleet.extends(&self.fleet, name, &values)) {
+            Some((reusable, changed)) => reusable.next_of_fleet(environment, changed, workers)?,
             None => Revision::of_profiles(environment, Arc::new(self.fleet.with_variable(name, values)), workers)?,
         };
         for (owner, classes) in self.options.known() {

@@ -65,34 +65,39 @@ impl Revision {
         Ok(Revision::assemble(environment, fleet, (keys, repository_keys), (levels, layers)))
     }
 
-    /// Makes the revision of another `environment`, with the variables that the nodes of this one have.
-    pub(super) fn next_of_fleet(&self, environment: Environment, workers: &Workers) -> Result<Revision, RevisionError> {
+    /// Makes the revision of another `environment`, whose files differ at the paths `changed`, with the variables that
+    /// the nodes of this one have.
+    pub(super) fn next_of_fleet(
+        &self,
+        environment: Environment,
+        changed: &BTreeSet<String>,
+        workers: &Workers,
+    ) -> Result<Revision, RevisionError> {
         let has_too_many_keys = self.environment.quota.largest().is_some();
         if self.environment.is_hiera3 || environment.is_hiera3 || has_too_many_keys {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
-        let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
         // Files that have not changed may be converted in another way from now on.
         if changed.iter().any(|path| path.rsplit('/').next() == Some(tree::ATTRIBUTES)) {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
         environment.quota.follow(&self.environment.quota);
         let fleet = &self.fleet;
-        self.add_versions(&environment, &changed)?;
+        self.add_versions(&environment, changed)?;
         let mut referenced = ReferencedVariables::default();
-        referenced.add_changed(&environment, &changed)?;
+        referenced.add_changed(&environment, changed)?;
         fleet.read_ahead(&referenced)?;
         let (parts, layers) = parts(&environment);
         let mut pending = Vec::new();
         for (id, part) in &parts {
             let before = self.same_part(id, *part, &environment);
-            let before = before.map(|before| (before, before.nodes_affected_by(&changed)));
+            let before = before.map(|before| (before, before.nodes_affected_by(changed)));
             let before = before.filter(|(before, nodes)| nodes.is_empty() || !before.is_overgrown());
             let (before, nodes) = before.map_or((None, fleet.all()), |(before, nodes)| (Some(before.clone()), nodes));
             pending.push(PendingPart { part: *part, nodes, before });
         }
         let levels = resolve_parts(pending, &environment, fleet, workers);
-        let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
+        let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, changed)?;
         // Removed files were counted, too. Without them, perhaps no file needs to be set aside.
         if environment.quota.largest().is_some() {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);

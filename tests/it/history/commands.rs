@@ -152,3 +152,19 @@ fn a_shallow_clone_has_a_history_up_to_its_end() {
     assert_eq!(printed.ok().lines().count(), 1, "{printed:?}");
     printed.says(&["the clone is shallow"]);
 }
+
+#[test]
+fn what_cannot_be_seen_is_told() {
+    let site = site();
+    let told = |arguments: &str| site.hierad(arguments).err.contains("not all can be seen");
+    assert!(!told("blame port") && !told("bisect port --node a --is 81"));
+    site.write(
+        "hiera.yaml",
+        "version: 5\nhierarchy:\n- {name: Elsewhere, datadir: /srv/elsewhere, path: x.yaml}\n\
+         - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}\n- {name: Common, path: common.yaml}\n",
+    );
+    site.commit("a level outside of the repository");
+    site.hierad("blame port").says(&["not all can be seen", "`hierad check` tells more"]);
+    site.hierad("bisect port --node a --is 81").says(&["not all can be seen"]);
+    site.hierad("log port HEAD~1..").says(&["no commit changes that", "not all can be seen"]);
+}

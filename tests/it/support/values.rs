@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use hierad::disclosure::{Disclosure, Key};
 use hierad::event::{CommitEvent, EventKind};
-use hierad::fleet::{Answer, Effective, Fleet};
+use hierad::fleet::{Answer, Effective, Fleet, Revision, RevisionError};
 use hierad::git::{BranchName, CommitId};
+use hierad::hiera::layer::Environment;
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeProfile, NodeSet};
+use hierad::tree;
 use hierad::value::{Form, Hash, Rich, Secrecy, Value};
+use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
 /// Fingerprints that are the same on every machine.
@@ -126,6 +129,13 @@ fn tagged_value(tag: &str, yaml: &Yaml, node: &str) -> Value {
         "!repeat" => Value::from(yaml[0].as_str().unwrap().repeat(usize::try_from(number(1)).unwrap())),
         other => panic!("no such tag: {other}"),
     }
+}
+
+/// Returns the revision of `environment`, made from another one as commands make it.
+pub(crate) fn next(last: &Revision, environment: Environment, workers: &Workers) -> Result<Revision, RevisionError> {
+    let changed = tree::changes(&*last.environment.tree, &*environment.tree)?;
+    let environment = last.environment.with_data(&environment.tree, &changed).unwrap_or(environment);
+    last.next(environment, &changed, workers)
 }
 
 /// A commit that has come to a branch.
