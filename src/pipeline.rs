@@ -358,7 +358,8 @@ impl Pipeline {
     /// Returns all keys of both sides, those that the change may affect, and their values.
     fn compare(revisions: Diff<&Revision>, workers: &Workers) -> (AllKeys, AffectedKeys, Diff<Effective>) {
         let start = Instant::now();
-        let (keys, affected) = affected(revisions, workers);
+        let keys = keys_of(revisions);
+        let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
         let effective = values_of(&affected.keys, revisions, workers);
         let count = affected.keys.len();
         tracing::debug!(target: RUN, keys = keys.len(), affected = count, took = ?start.elapsed(), "affected keys are resolved");
@@ -460,13 +461,10 @@ impl Pipeline {
     }
 }
 
-/// Returns all keys of both sides, and those that the change may affect.
-fn affected(revisions: Diff<&Revision>, workers: &Workers) -> (AllKeys, AffectedKeys) {
+/// Returns all keys of both sides.
+fn keys_of(revisions: Diff<&Revision>) -> AllKeys {
     let [before, after] = [&revisions.before.keys, &revisions.after.keys];
-    let keys =
-        if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
-    let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
-    (keys, affected)
+    if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) }
 }
 
 /// Returns the values of `keys` on both sides.

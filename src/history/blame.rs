@@ -85,7 +85,7 @@ impl History<'_> {
     pub fn blame(
         &mut self,
         tip: CommitId,
-        commits: Commits<'_>,
+        commits: &mut Commits<'_>,
         filter: &DiffFilter<'_>,
     ) -> Result<Vec<BlamedPart>, BlameError> {
         let revision = self.pipeline.cached_revision(RevisionId::Commit(tip))?;

@@ -48,6 +48,16 @@ impl Span {
         Span { tip, without: None, since: None, until: None, author: None }
     }
 
+    /// Returns the span with the last commit that is not too late as its tip.
+    pub fn ended(self, repository: &Repository) -> Result<Span, HistoryError> {
+        if self.until.is_none() {
+            return Ok(self);
+        }
+        let mut commits = Span { since: None, ..self.clone() }.commits(repository)?;
+        let last = commits.next().transpose()?;
+        Ok(Span { tip: last.map_or(self.tip, |last| last.commit.id), ..self })
+    }
+
     /// Begins a walk.
     pub fn commits(self, repository: &Repository) -> Result<Commits<'_>, HistoryError> {
         let mut chain: Box<dyn Iterator<Item = _>> =

@@ -31,6 +31,8 @@ pub struct History<'p> {
     index: Option<Index>,
     /// The variables by which sets of nodes are described.
     distinctions: Vec<Distinction>,
+    /// The commits so far that may change a value unseen, since it fails before and after.
+    pub masked: Vec<CommitId>,
 }
 
 /// The events that somebody asks about.
@@ -55,12 +57,15 @@ impl<'p> History<'p> {
     /// Returns the history that ends with `tip`. What `index` has is not compared again, and it gets what it lacks.
     pub fn new(pipeline: &'p Pipeline, tip: CommitId, index: Option<Index>) -> Result<History<'p>, PipelineError> {
         let distinctions = pipeline.distinctions_at(RevisionId::Commit(tip))?;
-        Ok(History { pipeline, walk: pipeline.value_walk(), index, distinctions })
+        Ok(History { pipeline, walk: pipeline.value_walk(None), index, distinctions, masked: Vec::new() })
     }
 
     /// Returns the report on what a commit does to the keys and nodes asked for, or `None` if it changes none of them.
     pub fn report(&mut self, step: &Step, query: &Query<'_>) -> Result<Option<Report>, PipelineError> {
         let mut found = self.commit_changes(step, query)?;
+        if !found.masked.is_empty() && query.needle.is_none() {
+            self.masked.push(step.commit.id);
+        }
         if let Some(needle) = &query.needle {
             found.retain(|change| needle.is_in(change, &self.pipeline.disclosure));
         }

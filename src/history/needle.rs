@@ -43,7 +43,10 @@ impl Needle {
                 let leaves: Vec<Diff<Option<&Value>>> = change.leaves.iter().map(of_leaf).collect();
                 let all = if leaves.is_empty() { vec![whole] } else { leaves };
                 let matches = |value: &Value| is_any_text(&disclosure.value(value), &mut |text| pattern.is_match(text));
+                // In a file, the names of entries are on the lines that differ.
+                let mut places = change.leaves.iter().filter_map(|leaf| leaf.path());
                 all.iter().flat_map(|part| [part.before, part.after]).flatten().any(matches)
+                    || places.any(|path| pattern.is_match(&disclosure.path(path).below(&change.key)))
             }
         }
     }

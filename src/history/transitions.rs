@@ -62,14 +62,16 @@ pub struct Transitions {
     pub last: (Arc<Outcome>, Option<bool>),
     /// The number of commits that were looked at.
     pub commits: usize,
+    /// The number of those that change the answer at all.
+    pub changes: usize,
 }
 
 impl History<'_> {
     /// Finds the transitions of a key on a node. `commits` end with `tip`.
     pub fn transitions(
-        &mut self,
+        &self,
         tip: RevisionId,
-        commits: Commits<'_>,
+        commits: &mut Commits<'_>,
         (key, node): (&str, NodeId),
         condition: &Condition,
     ) -> Result<Transitions, BlameError> {
@@ -81,16 +83,18 @@ impl History<'_> {
         };
         let name = self.pipeline.fleet.name(node).clone();
         let filter = DiffFilter { key: &|other| other == key, node: &|other| *other == *name, paths: &[] };
+        let mut walk = self.pipeline.value_walk(Some(key.into()));
         let revision = self.pipeline.cached_revision(tip).map_err(BlameError::from)?;
         let key: Arc<str> = key.into();
         let nodes = NodeSet::from_iter([node]);
         let last = self.pipeline.effective_among(&nodes, &revision, [&key]).keys.remove(&key);
         let last = last.unwrap_or_default().iter().find(|answer| answer.nodes.contains(node)).map(|a| a.on(node));
-        let mut found = Transitions { all: Vec::new(), last: judged(last), commits: 0 };
+        let mut found = Transitions { all: Vec::new(), last: judged(last), commits: 0, changes: 0 };
         for step in commits {
             let step = step?;
             found.commits += 1;
-            for change in self.changes(&step, &filter)?.changes {
+            for change in walk.changes(step.ids(), &filter)?.changes {
+                found.changes += 1;
                 let outcome = change.on(nodes.clone()).outcome;
                 let (before, after) = (judged(outcome.before), judged(outcome.after));
                 if before.1 != after.1 {

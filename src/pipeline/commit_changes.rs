@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::narrowed::keep;
-use super::{DiffFilter, Pipeline, PipelineError, RevisionId, affected, unreadable, values_of};
+use super::{DiffFilter, Pipeline, PipelineError, RevisionId, keys_of, unreadable, values_of};
 use crate::blind_spots::accept::Accepted;
 use crate::blind_spots::{self, DiffContext};
 use crate::causes;
 use crate::diff::{self, Change, Changes, Diff};
-use crate::fleet::{AffectedKeys, Distinction, Effective, NodesByKey, Revision};
+use crate::fleet::{self, AffectedKeys, Answer, Distinction, Effective, NodesByKey, Revision};
+use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pipeline::judge::Sides;
 use crate::report::{BlindSpot, ChangeOrigins, ChangedLines, Effect, Input, Origins, Report, Side};
@@ -27,6 +28,8 @@ pub struct CommitChanges {
     pub origins: Origins,
     /// The number of other keys that change.
     pub other_keys: usize,
+    /// The keys asked for that the commit may change unseen: they fail before and after, on some node.
+    pub masked: BTreeSet<Arc<str>>,
 }
 
 /// A change, or one of its differences.
@@ -38,12 +41,14 @@ impl CommitChanges {
         changes: Vec<(Change, ChangeOrigins)>,
         lines: Vec<ChangedLines>,
         other_keys: usize,
+        masked: BTreeSet<Arc<str>>,
     ) -> CommitChanges {
         let (changes, origins) = changes.into_iter().unzip();
         let mut found = CommitChanges {
             changes: Changes { changes, reencrypted: Vec::new() },
             origins: Origins { changes: origins, reencrypted: Vec::new(), lines },
             other_keys,
+            masked,
         };
         found.settle_lines();
         found
@@ -99,6 +104,22 @@ impl CommitChanges {
     }
 }
 
+/// Returns the keys that fail on both sides, on some node.
+fn masked(effective: &Diff<Effective>) -> BTreeSet<Arc<str>> {
+    let failing = |answers: &[Answer]| {
+        let mut nodes = NodeSet::new();
+        let failed = answers.iter().filter(|answer| matches!(&*answer.outcome, Outcome::Failed(_)));
+        failed.for_each(|answer| nodes.union_with(&answer.nodes));
+        nodes
+    };
+    let is_masked = |(key, before): (&Arc<str>, &Vec<Answer>)| {
+        let before = failing(before);
+        let after = || effective.after.keys.get(key).map(|after| failing(after)).unwrap_or_default();
+        (!before.is_empty() && !before.intersection(&after()).is_empty()).then(|| key.clone())
+    };
+    effective.before.keys.iter().filter_map(is_masked).collect()
+}
+
 /// Returns true if lines follow others immediately.
 fn follows(last: &ChangedLines, next: &ChangedLines) -> bool {
     last.place.path == next.place.path && last.side == next.side && next.place.line == Some(last.last + 1)
@@ -114,6 +135,8 @@ struct Compared {
     /// The values of those asked for.
     effective: Diff<Effective>,
     changes: Changes,
+    /// The keys among those asked for that fail on both sides, on some node.
+    masked: BTreeSet<Arc<str>>,
 }
 
 /// A revision whose answers are those of a commit. Its files may differ where they surely change no answer.
@@ -129,6 +152,8 @@ struct StandIn {
 pub struct ValueWalk<'p> {
     pipeline: &'p Pipeline,
     last: Option<StandIn>,
+    /// A key that is compared even if no data file has it: one with dots, or one that only fails.
+    named: Option<Arc<str>>,
 }
 
 impl ValueWalk<'_> {
@@ -148,7 +173,7 @@ impl ValueWalk<'_> {
     ) -> Result<CommitChanges, PipelineError> {
         let Some(mut compared) = self.compare(ids, filter)? else { return Ok(CommitChanges::default()) };
         if !compared.changes.changes.iter().any(is_wanted) {
-            return Ok(CommitChanges::default());
+            return Ok(CommitChanges { masked: compared.masked, ..CommitChanges::default() });
         }
         let Pipeline { revisions, workers, .. } = self.pipeline;
         if let Some(commit) = compared.stand_in {
@@ -183,21 +208,30 @@ impl ValueWalk<'_> {
         let both = pipeline.read_alike(if is_forward { both } else { both.reversed() })?;
         self.last = Some(StandIn { commit: other, revision: next, is_exact: true });
         let stand_in = if known.is_exact { None } else { Some(known.commit) };
-        let compared = Compared { stand_in, ..pipeline.compared_values(both, filter) };
+        let compared = Compared { stand_in, ..pipeline.compared_values(both, filter, self.named.as_ref()) };
         pipeline.fleet_has_stayed()?;
         Ok(Some(compared))
     }
 }
 
 impl Pipeline {
-    /// Returns a walk through a history.
-    pub fn value_walk(&self) -> ValueWalk<'_> {
-        ValueWalk { pipeline: self, last: None }
+    /// Returns a walk through a history, which compares all keys and `named`.
+    pub fn value_walk(&self, named: Option<Arc<str>>) -> ValueWalk<'_> {
+        ValueWalk { pipeline: self, last: None, named }
     }
 
-    fn compared_values(&self, revisions: Diff<Arc<Revision>>, filter: &DiffFilter<'_>) -> Compared {
+    fn compared_values(
+        &self,
+        revisions: Diff<Arc<Revision>>,
+        filter: &DiffFilter<'_>,
+        named: Option<&Arc<str>>,
+    ) -> Compared {
         let both = revisions.as_ref().map(|revision| &**revision);
-        let (_, affected) = affected(both, &self.workers);
+        let mut keys = keys_of(both);
+        if let Some(named) = named.filter(|named| !keys.contains(*named)) {
+            Arc::make_mut(&mut keys).insert(named.clone());
+        }
+        let affected = fleet::affected_keys(both.before, both.after, &keys, &self.workers);
         let nodes = self.chosen_nodes(filter);
         let asked = affected.keys.iter().filter(|(key, _)| (filter.key)(key));
         let asked: NodesByKey = asked
@@ -206,11 +240,12 @@ impl Pipeline {
             .collect();
         let effective = values_of(&asked, both, &self.workers);
         let Changes { changes, .. } = diff::changes(effective.as_ref(), &self.workers);
-        Compared { revisions, stand_in: None, affected, effective, changes: Changes { changes, ..Changes::default() } }
+        let changes = Changes { changes, reencrypted: Vec::new() };
+        Compared { revisions, stand_in: None, affected, masked: masked(&effective), effective, changes }
     }
 
     fn with_origins(&self, ids: Diff<RevisionId>, compared: Compared) -> Result<CommitChanges, PipelineError> {
-        let Compared { revisions, mut affected, effective, changes, .. } = compared;
+        let Compared { revisions, mut affected, effective, changes, masked, .. } = compared;
         let (revisions, workers) = (revisions.as_ref().map(|revision| &**revision), &self.workers);
         let own: BTreeSet<&str> = changes.changes.iter().map(|change| &*change.key).collect();
         affected.keys.retain(|key, _| !own.contains(&**key));
@@ -228,7 +263,7 @@ impl Pipeline {
         };
         let files = context.changed_files()?.with_kinds();
         let origins = causes::of_changes(&changes, (revisions, effective.as_ref()), files, workers)?;
-        let mut found = CommitChanges { changes, origins, other_keys };
+        let mut found = CommitChanges { changes, origins, other_keys, masked };
         found.settle_lines();
         Ok(found)
     }
@@ -241,7 +276,7 @@ impl Pipeline {
         filter: &DiffFilter<'_>,
         distinctions: &[Distinction],
     ) -> Result<Report, PipelineError> {
-        let CommitChanges { changes, origins, other_keys } = changes;
+        let CommitChanges { changes, origins, other_keys, .. } = changes;
         let keys = changes.changes.iter().map(|change| &*change.key).collect::<BTreeSet<_>>().len();
         let report = Report::new(Input {
             commit: Diff { before: self.commit(ids.before)?, after: self.commit(ids.after)? },

@@ -14,6 +14,7 @@ use crate::cli::output::{HEADING, NEW, QUIET, painted};
 use crate::cli::{Global, Result, Status, output};
 use crate::disclosure::Disclosure;
 use crate::hiera::Outcome;
+use crate::hiera::key::root_of;
 use crate::hiera::layer::Environment;
 use crate::history::transitions::{Condition, Transition, Transitions};
 use crate::pattern::Pattern;
@@ -92,6 +93,9 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (_, range) = divided(&arguments.words)?;
     let mut keys = arguments.words.iter().filter(|word| Some(word.as_str()) != range);
     let key = keys.next().ok_or("name the key")?;
+    if key.contains(['*', '?']) || key.starts_with("re:") {
+        return Err(format!("{key} is a pattern: name the key itself").into());
+    }
     if let Some(other) = keys.next() {
         return Err(format!("{key} and {other}: name one key").into());
     }
@@ -104,9 +108,16 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
         matches_a_node(&[arguments.node.parse::<Pattern>()?], &asked.pipeline.fleet)?;
         return Err(format!("{} is a pattern: name one node", arguments.node).into());
     };
-    let (mut history, commits) = asked.history()?;
-    let found = history.transitions(tip, commits, (key, node), &condition)?;
-    drop((progress, history));
+    let (history, mut commits) = asked.history()?;
+    let found = history.transitions(tip, &mut commits, (key, node), &condition)?;
+    let is_cut = commits.is_cut;
+    drop((progress, history, commits));
+    if found.commits == 0 {
+        return Err("there is no commit in that range".into());
+    }
+    if found.changes == 0 && matches!(*found.last.0, Outcome::NotFound) {
+        asked.check_keys(&[root_of(&key.as_str().into()).parse::<Pattern>()?])?;
+    }
     let mut out = Paged::of(arguments.format == Format::Text, &asked.workspace, global);
     let page = Page {
         key,
@@ -121,6 +132,7 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     out.finish()?;
     asked.workspace.save();
+    Asked::tell_cut(is_cut);
     if arguments.format == Format::Text {
         asked.tell_unseen()?;
     }
@@ -142,7 +154,10 @@ impl Page<'_> {
         let state = self.state(found.last.1);
         let commits = count(found.commits, "commit");
         let headline = match &found.all[..] {
-            [] => format!("{} on {} {state} in all of {commits}", self.key, self.node),
+            [] => {
+                let last = self.shown(&found.last.0);
+                format!("{} on {} {state} in all of {commits}; now: {last}", self.key, self.node)
+            }
             [newest, ..] => {
                 let (id, all) = (newest.step.commit.id.short(), count(found.all.len(), "transition"));
                 format!("{} on {} {state} since {id}: {all} in {commits}", self.key, self.node)

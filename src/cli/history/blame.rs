@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Asked;
 use super::span::{SpanArguments, divided};
-use crate::cli::arguments::filter::{matches_a_key, matches_a_node};
+use crate::cli::arguments::filter::matches_a_node;
 use crate::cli::output::pager::Paged;
 use crate::cli::output::{NEW, QUIET, painted};
 use crate::cli::{Global, Result, Status, output};
@@ -15,7 +15,7 @@ use crate::fleet::Fleet;
 use crate::hiera::key::any_matches;
 use crate::history::blame::BlamedPart;
 use crate::pattern::{Pattern, any};
-use crate::pipeline::{DiffFilter, RevisionId};
+use crate::pipeline::DiffFilter;
 use crate::puppet::json::compact;
 use crate::report::{count, shorten};
 use crate::visible::{visible, visible_json};
@@ -58,13 +58,14 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut asked = Asked::open(global, workspace, &arguments.span, range)?;
     let tip = asked.tip();
     matches_a_node(&arguments.node, &asked.pipeline.fleet)?;
-    matches_a_key(&keys, &asked.pipeline.keys(&[RevisionId::Commit(tip)])?)?;
+    asked.check_keys(&keys)?;
     let filter =
         DiffFilter { key: &|key| any_matches(&keys, key), node: &|name| any(&arguments.node, name), paths: &[] };
     let nodes = asked.pipeline.chosen_nodes(&filter).len();
-    let (mut history, commits) = asked.history()?;
-    let parts = history.blame(tip, commits, &filter)?;
-    drop((progress, history));
+    let (mut history, mut commits) = asked.history()?;
+    let parts = history.blame(tip, &mut commits, &filter)?;
+    let is_cut = commits.is_cut;
+    drop((progress, history, commits));
     let is_text = arguments.format == Format::Text && !arguments.porcelain;
     let mut out = Paged::of(is_text, &asked.workspace, global);
     let page = Page { fleet: &asked.pipeline.fleet, asked: nodes, color: output::color(global) };
@@ -75,6 +76,10 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     out.finish()?;
     asked.workspace.save();
+    Asked::tell_cut(is_cut);
+    if parts.is_empty() {
+        output::log::print(&"hierad: there is no value to blame on anybody");
+    }
     if is_text {
         asked.tell_unseen()?;
     }
@@ -166,7 +171,10 @@ fn porcelain(parts: &[BlamedPart], out: &mut dyn Write) -> std::io::Result<()> {
             writeln!(out, "boundary")?;
         }
         if let Some(origin) = &part.origin {
-            writeln!(out, "filename {}", visible(&origin.place.to_string()))?;
+            writeln!(out, "filename {}", visible(&origin.place.path))?;
+            if let Some(line) = origin.place.line {
+                writeln!(out, "line {line}")?;
+            }
         }
         writeln!(out, "\t{}", visible(&format!("{}: {}", part.path.below(&part.key), value(part))))?;
     }

@@ -8,17 +8,18 @@ use regex::Regex;
 use super::Asked;
 use super::span::{SpanArguments, divided};
 use crate::app::Workspace;
-use crate::cli::arguments::filter::{matches_a_key, matches_a_node};
+use crate::cli::arguments::filter::matches_a_node;
 use crate::cli::diff::style;
 use crate::cli::output::pager::Paged;
 use crate::cli::{Global, Result, Status, output};
+use crate::git::CommitId;
 use crate::hiera::key::any_matches;
 use crate::history::Query;
 use crate::history::needle::Needle;
 use crate::pattern::{Pattern, any};
-use crate::pipeline::{DiffFilter, RevisionId};
-use crate::report::Report;
+use crate::pipeline::DiffFilter;
 use crate::report::writers::{json, text};
+use crate::report::{Report, count};
 
 /// The approximate number of lines of an entry, unless values are shown in full.
 const ENTRY_LINES: usize = 24;
@@ -35,7 +36,10 @@ pub(in crate::cli) struct Arguments {
     node: Vec<Pattern>,
     #[command(flatten)]
     span: SpanArguments,
-    /// The maximum number of entries
+    /// Only commits of authors whose `Name <address>` this expression matches
+    #[arg(long, value_name = "REGEX")]
+    author: Option<Regex>,
+    /// The maximum number of entries: the newest ones
     #[arg(short = 'n', long, value_name = "N", visible_alias = "max-count")]
     number: Option<usize>,
     /// Show the oldest first
@@ -79,32 +83,34 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let is_of_all = keys.is_empty() && arguments.node.is_empty();
     let query = Query { filter, is_of_all, needle: arguments.needle() };
     let mut entries = Entries::new(arguments, &asked.workspace, global)?;
+    asked.span.author.clone_from(&arguments.author);
     let (mut history, mut commits) = asked.history()?;
-    let mut steps: Box<dyn Iterator<Item = _>> = if arguments.reverse {
-        let all: Vec<_> = commits.by_ref().collect();
-        Box::new(all.into_iter().rev())
-    } else {
-        Box::new(commits.by_ref())
-    };
-    while entries.count < arguments.number.unwrap_or(usize::MAX) {
-        let Some(step) = steps.next() else { break };
-        if let Some(report) = history.report(&step?, &query)? {
+    let most = arguments.number.unwrap_or(usize::MAX);
+    // Those to come are needed only if the last of them is written first.
+    let (mut kept, mut looked_at, mut found) = (Vec::new(), 0_usize, 0_usize);
+    while found < most {
+        let Some(step) = commits.next().transpose()? else { break };
+        looked_at += 1;
+        let Some(report) = history.report(&step, &query)? else { continue };
+        found += 1;
+        if arguments.reverse {
+            kept.push(report);
+        } else {
             progress.take();
             entries.write(&report)?;
         }
     }
-    drop((steps, progress, history));
-    let (count, is_cut) = (entries.finish()?, commits.is_cut);
-    drop(commits);
+    drop(progress);
+    kept.iter().rev().try_for_each(|report| entries.write(report))?;
+    let (is_cut, masked) = (commits.is_cut, std::mem::take(&mut history.masked));
+    drop((history, commits));
+    entries.finish()?;
     asked.workspace.save();
-    if count == 0 {
-        none_found(&asked, &keys, arguments)?;
+    if found == 0 {
+        none_found(&asked, &keys, (arguments, looked_at))?;
     }
-    if is_cut {
-        output::log::print(
-            &"hierad: the history ends there, as the clone is shallow; `git fetch --unshallow` fetches the rest",
-        );
-    }
+    Asked::tell_cut(is_cut);
+    tell_masked(&masked);
     Ok(Status::Done)
 }
 
@@ -116,13 +122,23 @@ impl Arguments {
 }
 
 /// Says that no commit was found. Fails if no key of the last commit matches, since the name may be wrong.
-fn none_found(asked: &Asked, keys: &[Pattern], arguments: &Arguments) -> Result<()> {
-    matches_a_key(keys, &asked.pipeline.keys(&[RevisionId::Commit(asked.tip())])?)?;
+fn none_found(asked: &Asked, keys: &[Pattern], (arguments, looked_at): (&Arguments, usize)) -> Result<()> {
+    asked.check_keys(keys)?;
     if arguments.format == Format::Text {
-        output::log::print(&"hierad: no commit changes that");
+        let of = if looked_at == 0 { "there is no such commit" } else { "no commit changes that" };
+        output::log::print(&format_args!("hierad: {of}"));
         asked.tell_unseen()?;
     }
     Ok(())
+}
+
+/// Says on standard error which commits may have changed values unseen, since they fail before and after.
+fn tell_masked(commits: &[CommitId]) {
+    let Some(first) = commits.first() else { return };
+    let (number, first) = (count(commits.len(), "commit"), first.short());
+    output::log::print(&format_args!(
+        "hierad: {number} may change values that fail before and after, such as {first}: `hierad diff {first}~ {first}`"
+    ));
 }
 
 /// Writes entries as they are found.
@@ -166,12 +182,11 @@ impl Entries {
         Ok(self.out.flush()?)
     }
 
-    /// Ends the output, and returns the number of entries.
-    fn finish(mut self) -> Result<usize> {
+    /// Ends the output.
+    fn finish(mut self) -> Result<()> {
         if self.format == Format::Json {
             self.out.write_all(b"]\n")?;
         }
-        self.out.finish()?;
-        Ok(self.count)
+        Ok(self.out.finish()?)
     }
 }

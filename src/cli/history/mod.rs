@@ -8,11 +8,13 @@ mod span;
 use std::sync::Arc;
 
 use crate::app::Workspace;
+use crate::cli::arguments::filter::matches_a_key;
 use crate::cli::{Global, Result, output};
 use crate::git::CommitId;
 use crate::history::History;
 use crate::history::commits::{Commits, Span};
 use crate::history::index::Index;
+use crate::pattern::Pattern;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::count;
 
@@ -51,6 +53,27 @@ impl Asked {
         let headline = &first.headline;
         output::log::print(&format_args!("hierad: not all can be seen: {headline}{more}; `hierad check` tells more"));
         Ok(())
+    }
+
+    /// Says on standard error if a shallow clone lacks the commits before those that were looked at.
+    fn tell_cut(is_cut: bool) {
+        if is_cut {
+            output::log::print(
+                &"hierad: the history ends there, as the clone is shallow; `git fetch --unshallow` fetches the rest",
+            );
+        }
+    }
+
+    /// Fails if no key of the last commit matches, and says so if a pattern is a revision instead.
+    fn check_keys(&self, keys: &[Pattern]) -> Result<()> {
+        let known = self.pipeline.keys(&[RevisionId::Commit(self.span.tip)])?;
+        matches_a_key(keys, &known).map_err(|error| {
+            let revision = keys.iter().find(|key| self.workspace.repository.resolve(key.as_str()).is_ok());
+            revision.map_or(error, |name| {
+                let name = name.as_str();
+                format!("{name} is a revision and no key: write --rev {name}, or A..B for several commits").into()
+            })
+        })
     }
 
     /// Returns the history, and the commits to look through.

@@ -1,7 +1,6 @@
 //! The commits that a command looks through, with the flags of `git log`.
 
 use clap::Args;
-use regex::Regex;
 
 use crate::app::Workspace;
 use crate::cli::Result;
@@ -11,25 +10,22 @@ use crate::pattern::Pattern;
 /// The commits of a history.
 #[derive(Debug, Args)]
 pub(super) struct SpanArguments {
-    /// The last commit
-    #[arg(long, value_name = "REV", default_value = "HEAD")]
-    rev: String,
+    /// The last commit [default: HEAD]
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
     /// Only commits since this date, in any form that git reads
     #[arg(long, value_name = "DATE", visible_alias = "after")]
     since: Option<String>,
-    /// Only commits until this date
+    /// Only commits until this date: the last of them is the end
     #[arg(long, value_name = "DATE", visible_alias = "before")]
     until: Option<String>,
-    /// Only commits of authors whose `Name <address>` this expression matches
-    #[arg(long, value_name = "REGEX")]
-    author: Option<Regex>,
 }
 
 impl SpanArguments {
     /// Returns the revision that the history ends with: that of the range, if there is one.
     pub(super) fn tip_name<'a>(&'a self, range: Option<&'a str>) -> &'a str {
         match range.and_then(|range| range.split_once("..")) {
-            Some((_, "")) | None => &self.rev,
+            Some((_, "")) | None => self.rev.as_deref().unwrap_or("HEAD"),
             Some((_, tip)) => tip,
         }
     }
@@ -37,13 +33,17 @@ impl SpanArguments {
     /// Returns the commits, those of the range `A..B` if there is one.
     pub(super) fn span(&self, workspace: &Workspace, range: Option<&str>) -> Result<Span> {
         let repository = &workspace.repository;
+        if let (Some(range), Some(rev)) = (range, &self.rev) {
+            return Err(format!("{range} already names the last commit: remove --rev {rev}").into());
+        }
         let tip = repository.resolve(self.tip_name(range))?;
         let without = range.and_then(|range| range.split_once("..")).map(|(without, _)| without);
         let without = without.filter(|name| !name.is_empty()).map(|name| repository.resolve(name)).transpose()?;
         let date = |text: &Option<String>| -> Result<Option<i64>> {
             Ok(text.as_deref().map(|text| repository.date(text)).transpose()?.flatten())
         };
-        Ok(Span { tip, without, since: date(&self.since)?, until: date(&self.until)?, author: self.author.clone() })
+        let span = Span { tip, without, since: date(&self.since)?, until: date(&self.until)?, author: None };
+        Ok(span.ended(repository)?)
     }
 }
 

@@ -28,7 +28,9 @@ impl IndexFile {
     /// Opens the file in `folder`, and reads its segments; none if there is no usable file.
     pub(super) fn open(folder: &Path, identity: Identity) -> (IndexFile, Vec<Segment>) {
         let mut file = IndexFile { path: folder.join(NAME), identity, read: 0 };
-        let content = fs::read(&file.path).unwrap_or_default();
+        // Whatever else stands there, such as a pipe, is left alone.
+        let is_file = fs::symlink_metadata(&file.path).is_ok_and(|metadata| metadata.is_file());
+        let content = if is_file { fs::read(&file.path).unwrap_or_default() } else { Vec::new() };
         let segments = file.segments(&content);
         tracing::debug!(path = %file.path.display(), segments = segments.len(), bytes = file.read, "the index of the history is read");
         (file, segments)
@@ -67,6 +69,9 @@ impl IndexFile {
     pub(super) fn lock(&mut self) -> io::Result<Option<(File, Vec<Segment>)>> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
+        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(None);
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]

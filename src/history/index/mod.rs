@@ -132,7 +132,9 @@ impl Index {
         found.sort_by(|(one, _), (other, _)| by_key_and_node(one, other));
         let lines = record.lines.iter().map(|lines| self.tables.lines(lines)).collect();
         let other_keys = others.values().filter(|is_own| !**is_own).count();
-        Known::Whole(CommitChanges::new(found, lines, other_keys))
+        let masked = record.masked.iter().filter_map(|key| self.tables.text(*key));
+        let masked = masked.filter(|key| (filter.key)(key)).cloned().collect();
+        Known::Whole(CommitChanges::new(found, lines, other_keys, masked))
     }
 
     /// Adds all that a commit changes.

@@ -46,6 +46,8 @@ pub(super) struct PackedRecord {
     pub(super) commit: [u8; 20],
     pub(super) changes: Vec<PackedChange>,
     pub(super) lines: Vec<PackedLines>,
+    /// The keys that fail before and after.
+    pub(super) masked: Vec<u32>,
 }
 
 /// The change of a key on some nodes.
@@ -265,6 +267,7 @@ impl Packer {
             commit: commit.to_bytes(),
             changes: changes.map(|(change, origins)| self.change(change, origins)).collect(),
             lines: found.origins.lines.iter().map(|lines| self.lines(lines)).collect(),
+            masked: found.masked.iter().map(|key| self.texts.number(key.clone())).collect(),
         }
     }
 

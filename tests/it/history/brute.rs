@@ -130,8 +130,8 @@ fn expected_blame(history: &[(CommitId, Answers)], key: &(Arc<str>, NodeId), pat
 
 fn check_blame(site: &Site, pipeline: &Pipeline, history: &[(CommitId, Answers)], index: Option<Index>) -> usize {
     let tip = site.tip();
-    let commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
-    let rows = History::new(pipeline, tip, index).unwrap().blame(tip, commits, &DiffFilter::ALL).unwrap();
+    let mut commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
+    let rows = History::new(pipeline, tip, index).unwrap().blame(tip, &mut commits, &DiffFilter::ALL).unwrap();
     let mut found = BTreeMap::new();
     for row in &rows {
         for node in row.nodes.iter() {
@@ -161,9 +161,9 @@ fn check_transitions(site: &mut Site, pipeline: &Pipeline, history: &[(CommitId,
         Outcome::Found(value) => Condition::Is(value.clone()),
         _ => Condition::Error,
     };
-    let commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
-    let mut searched = History::new(pipeline, tip, index).unwrap();
-    let found = searched.transitions(RevisionId::Commit(tip), commits, (key, *node), &condition).unwrap();
+    let mut commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
+    let searched = History::new(pipeline, tip, index).unwrap();
+    let found = searched.transitions(RevisionId::Commit(tip), &mut commits, (key, *node), &condition).unwrap();
     let missing = Arc::new(Outcome::NotFound);
     let holds = |answers: Option<&Answers>| {
         condition

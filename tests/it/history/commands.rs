@@ -43,7 +43,7 @@ fn commits_are_chosen_as_in_git() {
     assert_eq!(subjects(&site, ""), ["port 82", "b has its own", "port 80 and other", "port 81", "first"]);
     assert_eq!(subjects(&site, "port"), ["port 82", "port 80 and other", "port 81", "first"]);
     assert_eq!(subjects(&site, "port --node b"), ["port 80 and other", "port 81", "first"]);
-    assert_eq!(subjects(&site, "port -n 1 --reverse"), ["first"]);
+    assert_eq!(subjects(&site, "port -n 2 --reverse"), ["port 80 and other", "port 82"], "the newest two");
     assert_eq!(subjects(&site, "port HEAD~4..HEAD~1"), ["port 80 and other"]);
     assert_eq!(subjects(&site, "port --rev HEAD~3"), ["port 81", "first"]);
     assert_eq!(subjects(&site, "p* HEAD~2.."), ["port 82"]);
@@ -56,6 +56,7 @@ fn commits_are_chosen_as_in_git() {
     assert_eq!(subjects(&site, "-S zero list"), ["port 80 and other"]);
     assert_eq!(subjects(&site, "-S 8"), ["first"], "80 becomes 81: there is an 8 in both");
     assert_eq!(subjects(&site, "-G ^82$"), ["port 82"]);
+    assert_eq!(subjects(&site, "-G ^own"), ["b has its own"], "the name of a key");
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn a_value_is_blamed_on_the_commit_that_made_it() {
     assert_eq!(blamed("port"), ["port: port 82 data/common.yaml:1", "port: port 80 and other data/nodes/b.yaml:1"]);
     assert_eq!(blamed("port HEAD~1.. --node b"), ["^port: port 82 data/nodes/b.yaml:1"]);
     let printed = site.hierad("blame port --porcelain");
-    for words in ["author Ada\n", "\tport: 82\n", "filename data/nodes/b.yaml:1\n"] {
+    for words in ["author Ada\n", "\tport: 82\n", "filename data/nodes/b.yaml\nline 1\n"] {
         assert!(printed.ok().contains(words), "{printed:?}");
     }
     site.hierad("blame por").fails(&["no key matches", "port"]);
@@ -125,6 +126,11 @@ fn all_transitions_are_found() {
     assert_eq!(found("port --node a --is '80'", 1), [""; 0], "a text is no number");
     assert_eq!(found("port --node a --type Integer HEAD~3..", 1), [""; 0]);
     assert_eq!(found("own --node b --type Hash", 0), ["true b has its own"]);
+    assert_eq!(found("own.k --node b --is [1,2]", 0), ["true b has its own"]);
+    assert_eq!(found("list.0 --node a --is one", 0), ["false port 80 and other", "true first"]);
+    site.hierad("bisect nokey --node a --error").fails(&["no key matches"]);
+    site.hierad("bisect p* --node a --error").fails(&["name the key itself"]);
+    site.hierad("bisect port --node a --is 1 HEAD..HEAD~2").fails(&["no commit in that range"]);
     site.hierad("bisect port --node a").fails(&["--is"]);
     site.hierad("bisect port --node c --is 1").fails(&["no node matches"]);
     site.hierad("bisect port --node a --is [1").fails(&["is not YAML"]);
@@ -139,7 +145,11 @@ fn wrong_questions_are_told() {
     site.hierad("log A...B").fails(&["write A..B"]);
     site.hierad("log nowhere..HEAD").fails(&["nowhere"]);
     site.hierad("log -G '['").fails(&["-G"]);
-    assert_eq!(site.hierad("log port HEAD~1..HEAD~2").is(0).err.trim(), "hierad: no commit changes that");
+    assert_eq!(site.hierad("log port HEAD~1..HEAD").is(0).err.trim(), "");
+    assert_eq!(site.hierad("log other HEAD~1..HEAD").is(0).err.trim(), "hierad: no commit changes that");
+    assert_eq!(site.hierad("log port HEAD~1..HEAD~2").is(0).err.trim(), "hierad: there is no such commit");
+    site.hierad("log HEAD~1").fails(&["HEAD~1 is a revision and no key", "--rev HEAD~1"]);
+    site.hierad("log port HEAD~1..HEAD --rev HEAD~1").fails(&["already names the last commit"]);
 }
 
 #[test]
@@ -151,6 +161,9 @@ fn a_shallow_clone_has_a_history_up_to_its_end() {
     let printed = site.hierad_in("../shallow", "log --oneline port --profiles ../nodes");
     assert_eq!(printed.ok().lines().count(), 1, "{printed:?}");
     printed.says(&["the clone is shallow"]);
+    for question in ["blame list --node a", "bisect port --node a --is 80"] {
+        site.hierad_in("../shallow", &format!("{question} --profiles ../nodes")).says(&["the clone is shallow"]);
+    }
 }
 
 #[test]
@@ -167,4 +180,46 @@ fn what_cannot_be_seen_is_told() {
     site.hierad("blame port").says(&["not all can be seen", "`hierad check` tells more"]);
     site.hierad("bisect port --node a --is 81").says(&["not all can be seen"]);
     site.hierad("log port HEAD~1..").says(&["no commit changes that", "not all can be seen"]);
+}
+
+#[test]
+fn a_history_until_a_date_ends_there() {
+    let site = site();
+    for (year, port) in [(2030, 90), (2031, 91)] {
+        site.write("data/common.yaml", format!("port: {port}\n"));
+        site.sh(&format!(
+            "git add --all; GIT_COMMITTER_DATE={year}-06-01T12:00:00Z git commit --quiet --message 'of {year}'"
+        ));
+    }
+    assert_eq!(subjects(&site, "port --until 2030-12-31 -n1"), ["of 2030"]);
+    assert_eq!(subjects(&site, "port --since 2031-01-01"), ["of 2031"]);
+    let printed = site.hierad("bisect port --node a --is 90 --until 2030-12-31");
+    assert!(printed.ok().contains("port on a is 90 since"), "{printed:?}");
+    let printed = site.hierad("blame port --node a --until 2030-12-31");
+    assert!(printed.ok().contains("port: 90"), "{printed:?}");
+}
+
+#[test]
+fn what_a_failing_value_hides_is_told() {
+    let site = site();
+    let data = |port: &str| format!("port: '%{{nothing({port})}}'\nlist: [zero, one, two]\nother: secret word\n");
+    site.write("data/common.yaml", data("'x'"));
+    site.commit("port fails");
+    site.write("data/common.yaml", data("'y'"));
+    site.commit("port fails in another way");
+    site.write("data/common.yaml", data("'y'").replace("other: secret", "other: public"));
+    site.commit("other");
+    let masked = |arguments: &str| site.hierad(arguments).err.contains("may change values that fail before and after");
+    let is_error_same = subjects(&site, "port HEAD~2..").is_empty();
+    assert_eq!(masked("log port HEAD~2.."), is_error_same);
+    assert!(!masked("log other") && !masked("log port HEAD~3..HEAD~2"));
+    site.write("data/common.yaml", "port: [\n");
+    site.commit("broken");
+    site.write("data/common.yaml", "port: [\n# still\n");
+    site.commit("broken in the same way");
+    for _ in 0..2 {
+        site.hierad("log HEAD~1..").says(&["1 commit may change values that fail before and after, such as"]);
+        site.hierad("log port HEAD~1..").says(&["1 commit may change values that fail before and after, such as"]);
+        site.hierad("log --oneline").ok();
+    }
 }
