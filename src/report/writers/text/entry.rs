@@ -1,5 +1,6 @@
 //! Writes a report as an entry of a history, in the manner of `git log`.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::page::{Line, Page};
@@ -7,13 +8,13 @@ use super::{MIN_WIDTH, NEW, Options, PLAIN, QUIET, author_name, write_changes};
 use crate::report::words::detail;
 use crate::report::words::visible::{shorten, visible, wrap};
 use crate::report::words::wording::{count, share};
-use crate::report::{Commit, Report};
+use crate::report::{Commit, KeyChange, Report};
 
 /// The indent of a commit's message.
 const INDENT: usize = 4;
 
-/// The columns of a change on the line of its commit.
-const CHANGE_COLUMNS: usize = 60;
+/// The columns of a message, and of a change, on the line of a commit.
+const COLUMNS: usize = 60;
 
 /// Writes the commit, its changes, and the number of other keys that it changes.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
@@ -43,16 +44,20 @@ pub fn write_line(report: &Report, options: Options, out: &mut dyn Write) -> io:
     let id: String = id.chars().take(8).collect();
     let day: String = time.as_deref().unwrap_or_default().chars().take(10).collect();
     let author = author_name(author);
+    let room = if options.one_line { usize::MAX } else { COLUMNS };
     let line = Line::new(0).add(NEW, format!("{id} ")).add(QUIET, format!("{day} {author}: "));
-    page.line(line.add(PLAIN, shorten(summary, CHANGE_COLUMNS)).add(QUIET, format!(" ({})", in_short(report))))
+    page.line(line.add(PLAIN, shorten(summary, room)).add(QUIET, format!(" ({})", in_short(report))))
 }
 
-/// Returns the only change, such as `port: 80 -> 8080 on 2 of 5 nodes`, or the numbers of keys and nodes.
+/// Returns the changes in few words, such as `port: 80 -> 8080 on 2 of 5 nodes`, or the numbers of keys and nodes.
 fn in_short(report: &Report) -> String {
-    if let ([change], [group]) = (&report.changes[..], &report.groups[..])
-        && let [leaf] = &change.leaves[..]
-        && let Some(values) = detail::on_one_line(&leaf.change, CHANGE_COLUMNS)
-        && group.items.len() == 1
+    let [first, others @ ..] = &report.changes[..] else { return report.headline() };
+    if others.iter().any(|change| change.key != first.key) {
+        return report.headline();
+    }
+    let on = if report.nodes.total == 1 { String::new() } else { format!(" on {}", share(report.nodes)) };
+    if let ([], [leaf]) = (others, &first.leaves[..])
+        && let Some(values) = detail::on_one_line(&leaf.change, COLUMNS)
     {
         let values = match (values.before, values.after) {
             (Some(before), Some(after)) => format!("{before} -> {after}"),
@@ -60,7 +65,8 @@ fn in_short(report: &Report) -> String {
             (None, Some(new)) => format!("+ {new}"),
             (None, None) => String::new(),
         };
-        return format!("{}: {values} on {}", leaf.path(change), share(report.nodes));
+        return format!("{}: {values}{on}", leaf.path(first));
     }
-    report.headline()
+    let labels: BTreeSet<&str> = report.changes.iter().map(KeyChange::label).collect();
+    format!("{} {}{on}", first.key, Vec::from_iter(labels).join(", "))
 }
