@@ -1,7 +1,7 @@
 //! The events of a history on disk, so that nothing is resolved twice.
 //!
 //! A record has all that one commit changes on the whole fleet, compared with its first parent. Records are found by
-//! commit, so branches share what their histories share, rewritten ones, too. The [`Identity`] names all that records
+//! commit, so branches share what their histories share, rewritten ones, too. The `Identity` names all that records
 //! depend on besides commits and facts, and each segment has digests of the facts that were read for it. A file with
 //! others is replaced. The index affects time, never results: what a record cannot hold (secrets, texts that differ
 //! from node to node) is resolved again.
