@@ -64,7 +64,7 @@ impl Disk {
     }
 
     /// Returns true if everything that was accessed is unchanged, and the view is not so large that a new one would
-    /// be better.
+    /// be better. What is accessed later is then read as it is from now on.
     pub fn is_current(&self) -> bool {
         let answers = self.lock();
         if answers.kinds.len() > MAX_ANSWERS {
@@ -72,10 +72,15 @@ impl Disk {
         }
         let kind = |path: &str| fs::symlink_metadata(path).map(|metadata| metadata.file_type()).ok();
         let link = |path: &str| read_link(path).ok();
-        answers.kinds.iter().all(|(path, known)| kind(path) == *known)
+        let is_current = answers.kinds.iter().all(|(path, known)| kind(path) == *known)
             && answers.links.iter().all(|(path, known)| link(path).as_ref() == Some(known))
             && answers.listed.iter().all(|path| self.folder(path).as_deref() == listing(path).ok().as_ref())
-            && self.seen.is_unchanged()
+            && self.seen.is_unchanged();
+        if is_current {
+            // Names that nobody has asked for yet were not compared.
+            self.folders().retain(|path, _| answers.listed.contains(path));
+        }
+        is_current
     }
 
     /// Returns true if nothing was accessed.
@@ -86,12 +91,15 @@ impl Disk {
 
     /// Returns the names in a folder, or `None` if it cannot be listed.
     fn folder(&self, path: &str) -> Option<Listing> {
-        let lock = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(listing) = lock().get(path) {
+        if let Some(listing) = self.folders().get(path) {
             return listing.clone();
         }
         let listing = listing(path).ok().map(Arc::new);
-        lock().entry(path.to_owned()).or_insert(listing).clone()
+        self.folders().entry(path.to_owned()).or_insert(listing).clone()
+    }
+
+    fn folders(&self) -> MutexGuard<'_, HashMap<String, Option<Listing>>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Answers> {
@@ -375,6 +383,7 @@ mod tests {
         let (disk, times) = (file(), fs::metadata(at("data/a.yaml")).unwrap().modified().unwrap());
         fs::write(at("data/b.yaml"), "a: 3\n").unwrap();
         assert!(disk.is_current(), "nobody has asked for it");
+        assert_ne!(follow(&disk, &at("data/b.yaml")).unwrap(), Target::Absent, "it was there at the last look");
         fs::rename(at("data/b.yaml"), at("data/a.yaml")).unwrap();
         fs::File::options().write(true).open(at("data/a.yaml")).unwrap().set_modified(times).unwrap();
         assert!(!disk.is_current());
