@@ -51,34 +51,38 @@ struct BuiltPipeline {
 /// The maximum number of pipelines to keep: the most recently used ones.
 const MAX_PIPELINES: usize = 16;
 
-/// Checks for changed files, with a pause after slow checks: there may be a hundred thousand files.
+/// Checks for changed files, which take a small part of the time: there may be a hundred thousand files. A burst of
+/// commits, or a machine that is slow for a moment, has all its checks.
 struct PacedChecks {
-    next: Instant,
-    /// The time that the last checks took. A single slow one was held up by something else.
-    took: [Duration; 3],
+    /// The time at which the checks so far will be a [`SHARE`]th of the time.
+    paid: Instant,
 }
 
-/// Checks up to this long need no pause after them, so a few files are checked at each commit.
+/// Checks up to this long are not counted, so a few files are checked at each commit.
 const SHORT_CHECK: Duration = Duration::from_millis(20);
 
-/// The pause after slower checks, as a multiple of the time that they took.
-const PAUSE_FACTOR: u32 = 50;
+/// All others may take one of so many parts of the time, and [`AT_ONCE`] on top.
+const SHARE: u32 = 50;
+
+/// The time that checks may take without a pause. No check counts for more.
+const AT_ONCE: Duration = Duration::from_secs(2);
 
 impl PacedChecks {
     fn begin() -> PacedChecks {
-        PacedChecks { next: Instant::now(), took: [Duration::ZERO; 3] }
+        PacedChecks { paid: Instant::now() }
     }
 
     /// Returns the result of a check, or `None` during a pause.
     fn check<T>(&mut self, check: impl FnOnce() -> T) -> Option<T> {
         let start = Instant::now();
-        if start < self.next {
+        if self.paid > start + AT_ONCE * SHARE {
             return None;
         }
         let seen = check();
-        self.took = [self.took[1], self.took[2], start.elapsed()];
-        let took = self.took.into_iter().min().unwrap_or_default();
-        self.next = Instant::now() + if took > SHORT_CHECK { took * PAUSE_FACTOR } else { Duration::ZERO };
+        let took = start.elapsed();
+        if took > SHORT_CHECK {
+            self.paid = self.paid.max(start) + took.min(AT_ONCE) * SHARE;
+        }
         Some(seen)
     }
 }
@@ -283,7 +287,7 @@ mod tests {
         std::fs::write(&node, "name: other\n").unwrap();
         let nodes = Nodes { branch: Some(main.clone()), answers: None };
         let mut built = pipelines.by_nodes.take(&nodes).unwrap();
-        built.profiles.next = Instant::now() + Duration::from_hours(1);
+        built.profiles.paid = Instant::now() + Duration::from_hours(1);
         pipelines.by_nodes.put(nodes, built);
         assert!(Arc::ptr_eq(&of(&mut pipelines, &main), &former[0]), "a pause");
         assert!(!Arc::ptr_eq(&of(&mut pipelines, &test), &former[1]), "a look");
