@@ -6,16 +6,17 @@ use regex::Regex;
 
 use crate::git::{CommitId, CommitInfo, HistoryError, Repository};
 
-/// The commits that somebody asks about: those from a tip along first parents that meet all conditions.
+/// The commits that somebody asks about: those from a tip along first parents, between two times. They are without
+/// gaps, unless an author is named.
 #[derive(Debug, Clone)]
 pub struct Span {
     /// The last commit.
     pub tip: CommitId,
     /// A commit that, with all its ancestors, is left out.
     pub without: Option<CommitId>,
-    /// The earliest and the latest time of the commit, by the committer's clock: seconds since 1970.
+    /// The time, in seconds since 1970 by the committer's clock, before which the first commit ends the walk.
     pub since: Option<i64>,
-    /// The latest one.
+    /// The latest time of the commit that the walk begins with.
     pub until: Option<i64>,
     /// Matches the author, `Name <address>`.
     pub author: Option<Regex>,
@@ -38,6 +39,8 @@ pub struct Commits<'r> {
     chain: Peekable<Box<dyn Iterator<Item = Result<CommitId, HistoryError>> + 'r>>,
     /// The oldest commit, if the span leaves commits out.
     last: Option<CommitId>,
+    /// True once a commit was not too late.
+    has_begun: bool,
     /// True once the walk has met a commit whose parents a shallow clone lacks.
     pub is_cut: bool,
 }
@@ -69,13 +72,7 @@ impl Span {
                 chain = Box::new(iter::empty());
             }
         }
-        Ok(Commits { repository, span: self, chain: chain.peekable(), last, is_cut: false })
-    }
-
-    fn has(&self, commit: &CommitInfo) -> bool {
-        self.since.is_none_or(|since| commit.committed >= since)
-            && self.until.is_none_or(|until| commit.committed <= until)
-            && self.author.as_ref().is_none_or(|author| author.is_match(&commit.author))
+        Ok(Commits { repository, span: self, chain: chain.peekable(), last, has_begun: false, is_cut: false })
     }
 }
 
@@ -95,9 +92,14 @@ impl Commits<'_> {
             None => None,
         };
         if self.last == Some(id) {
-            self.chain = (Box::new(iter::empty()) as Box<dyn Iterator<Item = _>>).peekable();
+            self.end();
         }
         Ok(Some(Step { commit: self.repository.commit(id)?, before }))
+    }
+
+    /// Ends the walk.
+    fn end(&mut self) {
+        self.chain = (Box::new(iter::empty()) as Box<dyn Iterator<Item = _>>).peekable();
     }
 }
 
@@ -106,9 +108,18 @@ impl Iterator for Commits<'_> {
 
     fn next(&mut self) -> Option<Result<Step, HistoryError>> {
         loop {
-            match self.step().transpose()? {
-                Ok(step) if !self.span.has(&step.commit) => {}
-                step => return Some(step),
+            let step = match self.step().transpose()? {
+                Ok(step) => step,
+                failed => return Some(failed),
+            };
+            let CommitInfo { committed, author, .. } = &step.commit;
+            self.has_begun |= self.span.until.is_none_or(|until| *committed <= until);
+            if self.span.since.is_some_and(|since| *committed < since) {
+                self.end();
+                return None;
+            }
+            if self.has_begun && self.span.author.as_ref().is_none_or(|wanted| wanted.is_match(author)) {
+                return Some(Ok(step));
             }
         }
     }

@@ -30,6 +30,9 @@ pub struct CommitChanges {
     pub other_keys: usize,
     /// The keys asked for that the commit may change unseen: they fail before and after, on some node.
     pub masked: BTreeSet<Arc<str>>,
+    /// True if nothing decides about these answers but the commits, the settings, and variables that the profiles of
+    /// nodes have: neither a variable that is computed from others nor a key of encrypted data that may be there later.
+    pub lasts: bool,
 }
 
 /// A change, or one of its differences.
@@ -40,8 +43,7 @@ impl CommitChanges {
     pub(crate) fn new(
         changes: Vec<(Change, ChangeOrigins)>,
         lines: Vec<ChangedLines>,
-        other_keys: usize,
-        masked: BTreeSet<Arc<str>>,
+        (other_keys, masked): (usize, BTreeSet<Arc<str>>),
     ) -> CommitChanges {
         let (changes, origins) = changes.into_iter().unzip();
         let mut found = CommitChanges {
@@ -49,6 +51,7 @@ impl CommitChanges {
             origins: Origins { changes: origins, reencrypted: Vec::new(), lines },
             other_keys,
             masked,
+            lasts: true,
         };
         found.settle_lines();
         found
@@ -137,6 +140,8 @@ struct Compared {
     changes: Changes,
     /// The keys among those asked for that fail on both sides, on some node.
     masked: BTreeSet<Arc<str>>,
+    /// See [`CommitChanges::lasts`].
+    lasts: bool,
 }
 
 /// A revision whose answers are those of a commit. Its files may differ where they surely change no answer.
@@ -171,9 +176,13 @@ impl ValueWalk<'_> {
         filter: &DiffFilter<'_>,
         is_wanted: impl Fn(&Change) -> bool,
     ) -> Result<CommitChanges, PipelineError> {
-        let Some(mut compared) = self.compare(ids, filter)? else { return Ok(CommitChanges::default()) };
+        let Some(mut compared) = self.compare(ids, filter)? else {
+            let lasts = self.last.as_ref().is_some_and(|last| self.pipeline.is_of_profiles(&last.revision));
+            return Ok(CommitChanges { lasts, ..CommitChanges::default() });
+        };
         if !compared.changes.changes.iter().any(is_wanted) {
-            return Ok(CommitChanges { masked: compared.masked, ..CommitChanges::default() });
+            let Compared { masked, lasts, .. } = compared;
+            return Ok(CommitChanges { masked, lasts, ..CommitChanges::default() });
         }
         let Pipeline { revisions, workers, .. } = self.pipeline;
         if let Some(commit) = compared.stand_in {
@@ -241,11 +250,29 @@ impl Pipeline {
         let effective = values_of(&asked, both, &self.workers);
         let Changes { changes, .. } = diff::changes(effective.as_ref(), &self.workers);
         let changes = Changes { changes, reencrypted: Vec::new() };
-        Compared { revisions, stand_in: None, affected, masked: masked(&effective), effective, changes }
+        let masked = masked(&effective);
+        let lasts = self.lasts(both, &effective);
+        Compared { revisions, stand_in: None, affected, effective, changes, masked, lasts }
+    }
+
+    /// Returns true if a revision has no variables but those of profiles.
+    fn is_of_profiles(&self, revision: &Revision) -> bool {
+        Arc::ptr_eq(&revision.fleet, &self.fleet)
+    }
+
+    /// See [`CommitChanges::lasts`]. Values that keys of encrypted data have made are secrets, which nobody keeps.
+    fn lasts(&self, revisions: Diff<&Revision>, effective: &Diff<Effective>) -> bool {
+        [(revisions.before, &effective.before), (revisions.after, &effective.after)].into_iter().all(
+            |(revision, found)| {
+                let fails =
+                    || found.keys.values().flatten().any(|answer| matches!(&*answer.outcome, Outcome::Failed(_)));
+                self.is_of_profiles(revision) && (revision.environment.keys.are_unused() || !fails())
+            },
+        )
     }
 
     fn with_origins(&self, ids: Diff<RevisionId>, compared: Compared) -> Result<CommitChanges, PipelineError> {
-        let Compared { revisions, mut affected, effective, changes, masked, .. } = compared;
+        let Compared { revisions, mut affected, effective, changes, masked, lasts, .. } = compared;
         let (revisions, workers) = (revisions.as_ref().map(|revision| &**revision), &self.workers);
         let own: BTreeSet<&str> = changes.changes.iter().map(|change| &*change.key).collect();
         affected.keys.retain(|key, _| !own.contains(&**key));
@@ -263,7 +290,7 @@ impl Pipeline {
         };
         let files = context.changed_files()?.with_kinds();
         let origins = causes::of_changes(&changes, (revisions, effective.as_ref()), files, workers)?;
-        let mut found = CommitChanges { changes, origins, other_keys, masked };
+        let mut found = CommitChanges { changes, origins, other_keys, masked, lasts };
         found.settle_lines();
         Ok(found)
     }

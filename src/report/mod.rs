@@ -37,7 +37,7 @@ pub use model::node_names::NodeNames;
 pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
 pub use words::description::{Description, Term};
 pub use words::visible::shorten;
-pub use words::wording::{count, number};
+pub use words::wording::{author_name, count, day, number};
 pub use writers::annotation::Annotation;
 pub use writers::format::{Format, Style, write};
 

@@ -1,6 +1,7 @@
 //! `hierad bisect`: the commits since which a key has a value on a node, or no longer has it.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -21,7 +22,7 @@ use crate::pattern::Pattern;
 use crate::pipeline::RevisionId;
 use crate::puppet::json::compact;
 use crate::puppet::types::parse_flag;
-use crate::report::{count, shorten};
+use crate::report::{author_name, count, day, shorten};
 use crate::visible::{visible, visible_json};
 
 /// The maximum number of characters of a value.
@@ -166,10 +167,9 @@ impl Page<'_> {
         writeln!(out, "{}", painted(self.color, HEADING, &visible(&headline)))?;
         for Transition { step, before, after } in &found.all {
             let commit = &step.commit;
-            let author = commit.author.split(" <").next().unwrap_or_default();
-            let day: String = commit.time.to_string().chars().take(10).collect();
+            let (time, author) = (commit.time.to_string(), author_name(&commit.author));
             let id = painted(self.color, NEW, &commit.id.short());
-            let about = painted(self.color, QUIET, &visible(&format!("{day} {author}:")));
+            let about = painted(self.color, QUIET, &visible(&format!("{} {author}:", day(&time))));
             writeln!(out, "{id} {about} {}", visible(&commit.summary))?;
             let change = format!("{} -> {}", self.shown(&before.0), self.shown(&after.0));
             writeln!(out, "    {}: {}", self.state(after.1), visible(&change))?;
@@ -185,7 +185,7 @@ impl Page<'_> {
         }
     }
 
-    fn shown(&self, outcome: &std::sync::Arc<Outcome>) -> String {
+    fn shown(&self, outcome: &Arc<Outcome>) -> String {
         match &*self.disclosure.outcome(outcome) {
             Outcome::Found(value) => shorten(&compact(value), MAX_VALUE),
             Outcome::NotFound => "not found".to_owned(),

@@ -1,5 +1,6 @@
 //! `hierad blame`: the commit that made each part of the present values what it is.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
@@ -17,7 +18,7 @@ use crate::history::blame::BlamedPart;
 use crate::pattern::{Pattern, any};
 use crate::pipeline::DiffFilter;
 use crate::puppet::json::compact;
-use crate::report::{count, shorten};
+use crate::report::{author_name, count, day, shorten};
 use crate::visible::{visible, visible_json};
 
 /// The maximum widths of the columns of authors, of names of nodes, and of places.
@@ -106,9 +107,9 @@ impl Page<'_> {
             let mark = if part.is_boundary { "^" } else { "" };
             let id: String = format!("{mark}{}", part.commit.id).chars().take(8).collect();
             let author = shorten(&author(part), authors);
-            let day: String = part.commit.time.to_string().chars().take(10).collect();
+            let time = part.commit.time.to_string();
             let nodes = if self.asked > 1 { format!("{:nodes$}  ", self.nodes(part)) } else { String::new() };
-            let about = format!("({author:authors$} {day}) {nodes}{:places$}", place(part));
+            let about = format!("({author:authors$} {}) {nodes}{:places$}", day(&time), place(part));
             let head = painted(self.color, NEW, &id);
             let about = painted(self.color, QUIET, &visible(&about));
             writeln!(out, "{head} {about}  {}", visible(&format!("{}: {}", part.path.below(&part.key), value(part))))?;
@@ -158,7 +159,7 @@ impl Page<'_> {
 /// Writes the parts as `git blame --porcelain` writes lines: what is known of a commit stands where it is first
 /// met.
 fn porcelain(parts: &[BlamedPart], out: &mut dyn Write) -> std::io::Result<()> {
-    let mut met = std::collections::HashSet::new();
+    let mut met = HashSet::new();
     for part in parts {
         let commit = &part.commit;
         writeln!(out, "{} {}", commit.id, part.nodes.len())?;
@@ -182,7 +183,7 @@ fn porcelain(parts: &[BlamedPart], out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 fn author(part: &BlamedPart) -> String {
-    part.commit.author.split(" <").next().unwrap_or_default().to_owned()
+    author_name(&part.commit.author).to_owned()
 }
 
 fn place(part: &BlamedPart) -> String {

@@ -1,7 +1,9 @@
 //! The file of an index: a header, and segments that are only appended.
 //!
-//! Each segment has its length and a checksum. What follows the last whole segment was left by a process that was
-//! killed, and the next one writes over it. Processes append one after the other, by a lock on the file.
+//! Each segment has its length and a checksum, which goes on from that of the segment before: so a segment counts only
+//! behind those that its writer had read. What follows the last one that counts was left by a process that was killed,
+//! or is damaged, and is written over. Processes append one after the other, by a lock on the file. The header has a
+//! random number, by which a process sees that another one has begun the file anew.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,7 +13,7 @@ use super::Identity;
 use super::packed::Segment;
 
 /// The beginning of the files of this build: another build may find other values.
-const HEADER: &str = concat!("hierad history 1 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
+const HEADER: &str = concat!("hierad history 2 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
 
 /// The name of the file.
 const NAME: &str = "history";
@@ -20,56 +22,72 @@ const NAME: &str = "history";
 pub(super) struct IndexFile {
     path: PathBuf,
     identity: Identity,
-    /// The number of bytes that were read: the end of the last whole segment.
-    read: u64,
+    /// The part of the file that was read; `None` if nothing is, or nothing counts.
+    read: Option<ReadPart>,
+    /// True if a file that is there is to be replaced, even one of this identity.
+    replaces: bool,
+}
+
+/// The beginning of a file, up to the end of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ReadPart {
+    /// The random number of the file.
+    number: [u8; 16],
+    /// The number of bytes.
+    length: u64,
+    /// The checksum of the last segment, or of the header.
+    sum: u32,
 }
 
 impl IndexFile {
     /// Opens the file in `folder`, and reads its segments; none if there is no usable file.
     pub(super) fn open(folder: &Path, identity: Identity) -> (IndexFile, Vec<Segment>) {
-        let mut file = IndexFile { path: folder.join(NAME), identity, read: 0 };
-        // Whatever else stands there, such as a pipe, is left alone.
-        let is_file = fs::symlink_metadata(&file.path).is_ok_and(|metadata| metadata.is_file());
-        let content = if is_file { fs::read(&file.path).unwrap_or_default() } else { Vec::new() };
+        let mut file = IndexFile { path: folder.join(NAME), identity, read: None, replaces: false };
+        let content = if file.may_be_opened() { fs::read(&file.path).unwrap_or_default() } else { Vec::new() };
         let segments = file.segments(&content);
-        tracing::debug!(path = %file.path.display(), segments = segments.len(), bytes = file.read, "the index of the history is read");
+        tracing::debug!(path = %file.path.display(), segments = segments.len(), "the index of the history is read");
         (file, segments)
     }
 
-    /// Forgets what was read, so that the next segment replaces it.
+    /// Returns false if something else than a file stands there, such as a link or a pipe, which is left alone.
+    fn may_be_opened(&self) -> bool {
+        match fs::symlink_metadata(&self.path) {
+            Ok(metadata) => metadata.is_file(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// Forgets what was read, so that the next segment begins the file anew.
     pub(super) fn restart(&mut self) {
-        self.read = 0;
+        (self.read, self.replaces) = (None, true);
     }
 
     /// Reads all of a file's content, or nothing if it is not usable.
     fn segments(&mut self, content: &[u8]) -> Vec<Segment> {
-        self.read = 0;
-        let Some(rest) = content.strip_prefix(&*self.header()) else { return Vec::new() };
-        self.read = (content.len() - rest.len()) as u64;
-        self.more_segments(rest)
+        self.read = None;
+        let rest = content.strip_prefix(HEADER.as_bytes()).and_then(|rest| rest.strip_prefix(&self.identity.0));
+        let Some((number, rest)) = rest.and_then(|rest| rest.split_first_chunk()) else { return Vec::new() };
+        let header = &content[..content.len() - rest.len()];
+        self.read_on(ReadPart { number: *number, length: header.len() as u64, sum: crc32fast::hash(header) }, rest)
     }
 
-    /// Reads segments up to the first that is not whole.
-    fn more_segments(&mut self, mut rest: &[u8]) -> Vec<Segment> {
+    /// Reads the segments behind `part` up to the first that does not count.
+    fn read_on(&mut self, mut part: ReadPart, mut rest: &[u8]) -> Vec<Segment> {
         let mut segments = Vec::new();
-        while let Some((segment, length)) = segment(rest) {
+        while let Some((segment, length, sum)) = segment(rest, part.sum) {
             segments.push(segment);
-            self.read += length as u64;
+            (part.length, part.sum) = (part.length + length as u64, sum);
             rest = &rest[length..];
         }
+        self.read = Some(part);
         segments
     }
 
-    fn header(&self) -> Vec<u8> {
-        [HEADER.as_bytes(), &self.identity.0].concat()
-    }
-
     /// Locks the file to append to it, and returns it with the segments that other processes have added. Returns `None`
-    /// if another process has begun a file of another identity meanwhile, which then stays.
+    /// if another process has begun the file anew meanwhile, which then stays.
     pub(super) fn lock(&mut self) -> io::Result<Option<(File, Vec<Segment>)>> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| !metadata.is_file()) {
+        fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
+        if !self.may_be_opened() {
             return Ok(None);
         }
         let mut options = OpenOptions::new();
@@ -78,44 +96,163 @@ impl IndexFile {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut opened = options.open(&self.path)?;
         opened.lock()?;
-        if self.read == 0 {
-            return Ok(Some((opened, Vec::new())));
-        }
-        let header = self.header();
+        let Some(part) = self.read else {
+            let mut content = Vec::new();
+            if !self.replaces {
+                opened.read_to_end(&mut content)?;
+            }
+            let segments = self.segments(&content);
+            return Ok(Some((opened, segments)));
+        };
+        let header = header(self.identity, part.number);
         let mut found = vec![0; header.len()];
         if opened.read_exact(&mut found).is_err() || found != header {
             return Ok(None);
         }
-        opened.seek(SeekFrom::Start(self.read))?;
+        opened.seek(SeekFrom::Start(part.length))?;
         let mut rest = Vec::new();
         opened.read_to_end(&mut rest)?;
-        let segments = self.more_segments(&rest);
+        let segments = self.read_on(part, &rest);
         Ok(Some((opened, segments)))
     }
 
-    /// Writes a segment after those that were read, and gives the lock back.
+    /// Writes a segment behind those that were read, and gives the lock back.
     pub(super) fn append(&mut self, mut opened: File, segment: &Segment) -> io::Result<()> {
-        let mut bytes = if self.read == 0 { self.header() } else { Vec::new() };
+        let mut bytes = Vec::new();
+        let mut part = if let Some(part) = self.read {
+            part
+        } else {
+            let mut number = [0; 16];
+            getrandom::fill(&mut number).map_err(io::Error::other)?;
+            bytes = header(self.identity, number);
+            ReadPart { number, length: 0, sum: crc32fast::hash(&bytes) }
+        };
         let body = postcard::to_allocvec(segment).map_err(io::Error::other)?;
         let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+        part.sum = sum_of(&body, part.sum);
         bytes.extend(length.to_be_bytes());
-        bytes.extend(crc32fast::hash(&body).to_be_bytes());
+        bytes.extend(part.sum.to_be_bytes());
         bytes.extend(&body);
-        opened.set_len(self.read)?;
-        opened.seek(SeekFrom::Start(self.read))?;
+        opened.set_len(part.length)?;
+        opened.seek(SeekFrom::Start(part.length))?;
         opened.write_all(&bytes)?;
-        self.read += bytes.len() as u64;
+        part.length += bytes.len() as u64;
+        (self.read, self.replaces) = (Some(part), false);
         Ok(())
     }
 }
 
-/// Returns the first segment of some bytes, and its length; `None` if it is not whole.
-fn segment(bytes: &[u8]) -> Option<(Segment, usize)> {
+fn header(identity: Identity, number: [u8; 16]) -> Vec<u8> {
+    [HEADER.as_bytes(), &identity.0, &number].concat()
+}
+
+/// Returns the checksum of a segment, which goes on from `former`.
+fn sum_of(body: &[u8], former: u32) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(former);
+    hasher.update(body);
+    hasher.finalize()
+}
+
+/// Returns the first segment of some bytes, its length and its checksum, which goes on from `former`; `None` if it is
+/// not whole.
+fn segment(bytes: &[u8], former: u32) -> Option<(Segment, usize, u32)> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk()?;
     let body = rest.get(..u32::from_be_bytes(*length) as usize)?;
-    if u32::from_be_bytes(*sum) != crc32fast::hash(body) {
+    let sum_found = sum_of(body, former);
+    if u32::from_be_bytes(*sum) != sum_found {
         return None;
     }
-    Some((postcard::from_bytes(body).ok()?, length.len() + sum.len() + body.len()))
+    Some((postcard::from_bytes(body).ok()?, length.len() + sum.len() + body.len(), sum_found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(folder: &Path) -> (IndexFile, Vec<String>) {
+        let (file, segments) = IndexFile::open(folder, Identity([7; 20]));
+        (file, segments.iter().map(name).collect())
+    }
+
+    /// The name of the only fact of a segment.
+    fn name(segment: &Segment) -> String {
+        segment.facts[0].0.clone()
+    }
+
+    /// Appends a segment, and returns those that others had added; `None` if the file is another one.
+    fn append(file: &mut IndexFile, fact: &str) -> Option<Vec<String>> {
+        let (opened, segments) = file.lock().unwrap()?;
+        file.append(opened, &Segment::of_facts(vec![(fact.to_owned(), [0; 20])])).unwrap();
+        Some(segments.iter().map(name).collect())
+    }
+
+    fn none() -> Vec<String> {
+        Vec::new()
+    }
+
+    #[test]
+    fn processes_append_behind_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut one, mut two] = [open(folder.path()).0, open(folder.path()).0];
+        assert_eq!(append(&mut one, "a"), Some(none()));
+        assert_eq!(append(&mut two, "b"), Some(vec!["a".to_owned()]), "both began without a file");
+        assert_eq!(append(&mut one, "c"), Some(vec!["b".to_owned()]));
+        assert_eq!(open(folder.path()).1, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_file_that_was_begun_anew_is_left_to_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut one = open(folder.path()).0;
+        append(&mut one, "a").unwrap();
+        let mut two = open(folder.path()).0;
+        two.restart();
+        append(&mut two, "b").unwrap();
+        assert_eq!(append(&mut one, "c"), None);
+        assert_eq!(open(folder.path()).1, ["b"]);
+    }
+
+    #[test]
+    fn a_segment_counts_only_behind_those_that_its_writer_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut one = open(folder.path()).0;
+        for fact in ["a", "b", "c"] {
+            append(&mut one, fact).unwrap();
+        }
+        let path = folder.path().join(NAME);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            // A disk damages a byte, a process that opens the file then appends as many bytes as others had, and the
+            // first one goes on.
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            let (mut two, read) = open(folder.path());
+            assert!(read.len() < 3, "{at}");
+            let added = (read.len()..3).map(|number| ["x", "y", "z"][number]);
+            added.for_each(|fact| assert_eq!(append(&mut two, fact), Some(none()), "{at}"));
+            let mut first = IndexFile { path: path.clone(), identity: one.identity, read: one.read, replaces: false };
+            _ = append(&mut first, "d");
+            let expected: Vec<&str> =
+                ["a", "b", "c"][..read.len()].iter().chain(&["x", "y", "z"][read.len()..]).copied().collect();
+            assert_eq!(open(folder.path()).1, expected, "{at}: nothing of the first one counts");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_its_place_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        for target in ["elsewhere", "nowhere"] {
+            let target = folder.path().join(target);
+            fs::write(folder.path().join("elsewhere"), "text").unwrap();
+            std::os::unix::fs::symlink(&target, folder.path().join(NAME)).unwrap();
+            let (mut file, read) = open(folder.path());
+            assert_eq!((append(&mut file, "a"), read), (None, none()));
+            assert_eq!(fs::read_to_string(folder.path().join("elsewhere")).unwrap(), "text");
+            assert!(!folder.path().join("nowhere").exists());
+            fs::remove_file(folder.path().join(NAME)).unwrap();
+        }
+    }
 }

@@ -28,7 +28,7 @@ use crate::pipeline::commit_changes::CommitChanges;
 use crate::report::ChangeOrigins;
 
 use file::IndexFile;
-use packed::{PackedRecord, Tables};
+use packed::{PackedRecord, Segment, Tables};
 
 /// The name of all that records depend on besides commits and facts: the settings that decide about answers, and the
 /// names of the nodes.
@@ -71,22 +71,27 @@ impl Index {
     /// Opens the index in a folder, which need not exist, for `fleet` and the settings that `settings` describes. It is
     /// empty if the file there is damaged, or of other nodes, facts or settings.
     pub fn open(folder: &Path, fleet: Arc<Fleet>, settings: &str, outside: Arc<Disk>) -> Result<Index, ProfileError> {
-        let (mut file, mut segments) = IndexFile::open(folder, Identity::new(&fleet, settings));
-        let facts: Vec<_> = segments.iter().flat_map(|segment| segment.facts.iter().cloned()).collect();
-        if !fleet.has_digests(&facts)? {
-            tracing::info!("the index of the history is made anew, since facts of nodes have changed");
-            segments.clear();
-            file.restart();
-        }
+        let (file, mut segments) = IndexFile::open(folder, Identity::new(&fleet, settings));
         let (tables, records) = (Tables::default(), HashMap::default());
         let mut index = Index { file, fleet, tables, records, new: Vec::new(), outside };
+        if !index.has_facts_of(&segments)? {
+            tracing::info!("the index of the history is made anew, since facts of nodes have changed");
+            index.file.restart();
+            segments.clear();
+        }
         for segment in segments {
             index.take(segment);
         }
         Ok(index)
     }
 
-    fn take(&mut self, segment: packed::Segment) {
+    /// Returns true if the nodes have the facts that were read for some segments.
+    fn has_facts_of(&self, segments: &[Segment]) -> Result<bool, ProfileError> {
+        let facts: Vec<_> = segments.iter().flat_map(|segment| segment.facts.iter().cloned()).collect();
+        self.fleet.has_digests(&facts)
+    }
+
+    fn take(&mut self, segment: Segment) {
         self.tables.extend(segment.tables);
         self.records.extend(segment.records.into_iter().map(|record| (CommitId::from_bytes(record.commit), record)));
     }
@@ -134,12 +139,12 @@ impl Index {
         let other_keys = others.values().filter(|is_own| !**is_own).count();
         let masked = record.masked.iter().filter_map(|key| self.tables.text(*key));
         let masked = masked.filter(|key| (filter.key)(key)).cloned().collect();
-        Known::Whole(CommitChanges::new(found, lines, other_keys, masked))
+        Known::Whole(CommitChanges::new(found, lines, (other_keys, masked)))
     }
 
-    /// Adds all that a commit changes.
+    /// Adds all that a commit changes, if that lasts.
     pub fn add(&mut self, commit: CommitId, changes: CommitChanges) {
-        if self.records.contains_key(&commit) || !self.outside.is_untouched() {
+        if self.records.contains_key(&commit) || !changes.lasts || !self.outside.is_untouched() {
             return;
         }
         self.new.push((commit, changes));
@@ -162,6 +167,9 @@ impl Index {
     /// Appends records after those that other processes have appended meanwhile.
     fn append(&mut self, new: Vec<(CommitId, CommitChanges)>) -> std::io::Result<()> {
         let Some((writer, segments)) = self.file.lock()? else { return Ok(()) };
+        if !self.has_facts_of(&segments).map_err(std::io::Error::other)? {
+            return Ok(());
+        }
         for segment in segments {
             self.take(segment);
         }

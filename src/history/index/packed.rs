@@ -30,6 +30,14 @@ pub(super) struct Segment {
     pub(super) records: Vec<PackedRecord>,
 }
 
+#[cfg(test)]
+impl Segment {
+    /// Returns a segment without records.
+    pub(super) fn of_facts(facts: Vec<(String, VariableDigest)>) -> Segment {
+        Segment { facts, tables: NewEntries::default(), records: Vec::new() }
+    }
+}
+
 /// New entries of the tables.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct NewEntries {
@@ -333,6 +341,8 @@ fn numbers(positions: &[usize]) -> Vec<u32> {
 fn pack(outcome: &Outcome) -> Result<Vec<u8>, ()> {
     let form = match outcome {
         Outcome::Found(value) => Form::Found(Packed::of(value, &mut { MAX_PARTS }).ok_or(())?),
+        // What is unknown may become known without any commit.
+        Outcome::Failed(error) if error.kind.is_unknown() => return Err(()),
         Outcome::Failed(LookupError { kind, text, place, subject: None }) if text.secrecy().is_none() => Form::Failed {
             kind: number(&ERRORS, kind),
             text: text.as_str().to_owned(),

@@ -13,6 +13,16 @@ use crate::report::{
     How, Item, KeyChange, Leaf, LeafFold, Origin, Report, Source, UnknownEffect, Verdict,
 };
 
+/// Returns the name in `Name <address>`.
+pub fn author_name(author: &str) -> &str {
+    author.split(" <").next().unwrap_or(author)
+}
+
+/// Returns the day of a time in RFC 3339.
+pub fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
 impl Report {
     /// Returns the verdict. A commit that makes everything unreadable, or readable again, is a change.
     pub fn verdict(&self) -> Verdict {

@@ -103,6 +103,11 @@ impl Keys {
         if is_missing { Ok(None) } else { self.pairs.get([private, public]) }
     }
 
+    /// Returns true if no key was looked for yet.
+    pub fn are_unused(&self) -> bool {
+        lock(&self.found).is_empty()
+    }
+
     /// Returns true if the keys used so far are unchanged.
     pub fn are_current(&self) -> bool {
         let used = lock(&self.found).clone();

@@ -23,7 +23,7 @@ use self::nodes::ChangedNodes;
 use crate::report::build::causing::Range;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::visible;
-use crate::report::words::wording::{count, findings_heading, number};
+use crate::report::words::wording::{author_name, count, findings_heading, number};
 use crate::report::{
     Between, BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Remedy, Report, branch_label,
 };
@@ -209,7 +209,7 @@ fn short_id(commit: &Commit) -> String {
 }
 
 fn author_and_date(commit: &Commit) -> String {
-    let author = commit.author.split(" <").next().unwrap_or_default();
+    let author = author_name(&commit.author);
     let time = commit.time.as_deref().and_then(|time| time.split('T').next()).unwrap_or_default();
     [visible(author).as_ref(), time].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::page::{Line, Page};
-use super::{MIN_WIDTH, NEW, Options, PLAIN, QUIET, author_name, write_changes};
+use super::{MIN_WIDTH, NEW, Options, PLAIN, QUIET, write_changes};
 use crate::report::words::detail;
 use crate::report::words::visible::{shorten, visible, wrap};
-use crate::report::words::wording::{count, share};
+use crate::report::words::wording::{author_name, count, day, share};
 use crate::report::{Commit, KeyChange, Report};
 
 /// The indent of a commit's message.
@@ -42,8 +42,7 @@ pub fn write_line(report: &Report, options: Options, out: &mut dyn Write) -> io:
     let mut page = Page::new(out, Options { width: usize::MAX, ..options });
     let Some(Commit { id, summary, author, time }) = &report.commit.after else { return Ok(()) };
     let id: String = id.chars().take(8).collect();
-    let day: String = time.as_deref().unwrap_or_default().chars().take(10).collect();
-    let author = author_name(author);
+    let (day, author) = (day(time.as_deref().unwrap_or_default()), author_name(author));
     let room = if options.one_line { usize::MAX } else { COLUMNS };
     let line = Line::new(0).add(NEW, format!("{id} ")).add(QUIET, format!("{day} {author}: "));
     page.line(line.add(PLAIN, shorten(summary, room)).add(QUIET, format!(" ({})", in_short(report))))

@@ -25,7 +25,7 @@ use crate::report::words::links::full_command;
 use crate::report::words::node_list;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
-use crate::report::words::wording::{count, findings_heading, number};
+use crate::report::words::wording::{author_name, count, findings_heading, number};
 use crate::report::{Between, Commit, FindingChange, Group, Reencrypted, Report, Verdict, branch_label};
 
 /// Options of the text.
@@ -166,11 +166,6 @@ fn commit(side: &str, commit: Option<&Commit>, branch: &str, width: usize) -> Li
     let line = line.add(NEW, format!("{id} "));
     let room = width.saturating_sub(line.width() + page::width(&author) + page::width(branch)).max(10);
     line.add(PLAIN, shorten(&visible(&commit.summary), room)).add(QUIET, author + branch)
-}
-
-/// Returns the name in `Name <address>`.
-fn author_name(author: &str) -> &str {
-    author.split(" <").next().unwrap_or(author)
 }
 
 /// Writes the items of a group until the page has `limit` lines. Returns the number of items written.
