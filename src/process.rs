@@ -104,6 +104,20 @@ fn has_password(value: &str) -> bool {
     value.match_indices("//").any(has_user) || value.match_indices('@').any(has_both)
 }
 
+/// Has a process, and what it starts from now on, wait for all others.
+pub fn with_low_priority(child: &std::process::Child) {
+    #[cfg(unix)]
+    if let Err(error) =
+        rustix::process::setpriority_process(rustix::process::Pid::from_child(child).into(), LOW_PRIORITY)
+    {
+        tracing::debug!(%error, "a process has the usual priority");
+    }
+}
+
+/// The lowest priority that Unix has.
+#[cfg(unix)]
+const LOW_PRIORITY: i32 = 19;
+
 /// Everything that a command starts: its process group and, on Linux, processes that have left it. They are killed
 /// when this is dropped.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Finds for each part of the present values the commit that made it what it is: the last event of the part.
 
+mod json;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -82,11 +82,22 @@ impl<'p> History<'p> {
         if let Some(Known::Whole(found)) = known {
             return Ok(found);
         }
+        if let (true, Some(Known::Absent)) = (query.is_of_all, known) {
+            return self.compare_all(step);
+        }
         let disclosure = &self.pipeline.disclosure;
         let needle = query.needle.as_ref().filter(|_| !query.is_of_all);
         let is_wanted = |change: &Change| needle.is_none_or(|needle| needle.is_in(change, disclosure));
-        let found = self.walk.commit_changes(step.ids(), &query.filter, is_wanted)?;
-        if let (true, Some(Known::Absent), Some(index)) = (query.is_of_all, known, &mut self.index) {
+        self.walk.commit_changes(step.ids(), &query.filter, is_wanted)
+    }
+
+    /// Returns all changes of a commit, with their causes, after they were added to the index.
+    fn compare_all(&mut self, step: &Step) -> Result<CommitChanges, PipelineError> {
+        // Of a run that was stopped, only a part was compared.
+        let interruptions = || self.pipeline.workers.stop.count();
+        let before = interruptions();
+        let found = self.walk.commit_changes(step.ids(), &DiffFilter::ALL, |_| true)?;
+        if let Some(index) = self.index.as_mut().filter(|_| interruptions() == before) {
             index.add(step.commit.id, found.clone());
         }
         Ok(found)

@@ -2,5 +2,6 @@
 
 mod brute;
 mod commands;
+mod daemon;
 mod former;
 mod site;

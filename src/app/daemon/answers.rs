@@ -1,5 +1,7 @@
 //! Answers HTTP requests for effective values, with the settings of this run.
 
+mod history;
+
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +10,8 @@ use crate::app::lookup::{failure, to_json};
 use crate::app::pipelines::ATTEMPTS;
 use crate::app::{BranchPipelines, Failure, Workspace};
 use crate::daemon::http::{
-    AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupNode, LookupRequest,
+    LookupResponse, NodeSnapshot,
 };
 use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
@@ -121,6 +124,14 @@ impl Answers for EffectiveValues {
                 }
             }
         })
+    }
+
+    fn history(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> std::result::Result<HistoryPage, AnswerError> {
+        self.with_history(request, stop, history::page)
+    }
+
+    fn blame(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> std::result::Result<Blamed, AnswerError> {
+        self.with_history(request, stop, history::blamed)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Puts the daemon together: its repositories, jobs, HTTP server and snapshots.
 
 mod answers;
+mod history;
 mod jobs;
 mod open_repository;
 pub(super) mod options;

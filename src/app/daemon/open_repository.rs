@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::app::guard::Guard;
 use crate::app::{BranchPipelines, Result};
 use crate::daemon::http::{
-    AnswerError, Answers, DiffRequest, DiffResponse, LookupRequest, LookupResponse, NodeSnapshot,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupRequest,
+    LookupResponse, NodeSnapshot,
 };
 use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, PasswordPrompt, Remote, Repository};
@@ -106,5 +107,13 @@ impl Answers for RepositoryHandle {
         stop: &Arc<dyn Stop>,
     ) -> std::result::Result<LookupResponse, AnswerError> {
         self.answers()?.lookup(request, stop)
+    }
+
+    fn history(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> std::result::Result<HistoryPage, AnswerError> {
+        self.answers()?.history(request, stop)
+    }
+
+    fn blame(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> std::result::Result<Blamed, AnswerError> {
+        self.answers()?.blame(request, stop)
     }
 }

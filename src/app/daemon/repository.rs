@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::answers::answers;
+use super::history::keep_history;
 use super::jobs::JobResolver;
 use super::open_repository::{ORIGIN, OpenRepository, RepositoryHandle};
 use super::options::banner;
@@ -183,13 +184,18 @@ impl WatchedRepository {
                 found => Some(found?),
             },
         };
+        let program = options.program.clone();
+        if let Some(found) = &found {
+            keep_history(&found.open, &self.overrides, program.as_ref());
+        }
         let (opened, banner) = found.map(|found| found.publish(&handle)).unzip();
         let (name, fetcher, poll) = (self.name.clone(), self.fetcher.clone(), options.poll);
-        let program = options.program.clone();
         let resolve = Arc::new(JobResolver { repository: handle.clone(), program });
         let (into, options) = (handle.clone(), options.clone());
         let open = Arc::new(move || {
-            let (opened, banner) = self.open(&options, &blind)?.publish(&into);
+            let ready = self.open(&options, &blind)?;
+            keep_history(&ready.open, &self.overrides, options.program.as_ref());
+            let (opened, banner) = ready.publish(&into);
             (options.announce)(&banner);
             Ok(opened)
         });

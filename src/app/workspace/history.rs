@@ -21,7 +21,7 @@ impl Workspace {
             return Ok(None);
         }
         let environment = self.environment_of_nodes(branch.map(BranchName::as_str));
-        let folder = self.repository.common_dir().join("hierad");
+        let folder = self.repository.common_dir().join("hierad").join("history");
         let settings = format!("{:?} {environment:?}", self.settings);
         Ok(Some(Index::open(&folder, fleet, &settings, self.outside().disk())?))
     }

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 
 use super::Asked;
 use super::span::{SpanArguments, divided};
@@ -19,7 +18,7 @@ use crate::pattern::{Pattern, any};
 use crate::pipeline::DiffFilter;
 use crate::puppet::json::compact;
 use crate::report::{author_name, count, day, shorten};
-use crate::visible::{visible, visible_json};
+use crate::visible::visible;
 
 /// The maximum widths of the columns of authors, of names of nodes, and of places.
 const AUTHOR_COLUMNS: usize = 20;
@@ -127,32 +126,7 @@ impl Page<'_> {
     }
 
     fn json(&self, parts: &[BlamedPart], out: &mut dyn Write) -> std::io::Result<()> {
-        for part in parts {
-            let place = part.origin.as_ref().map(|origin| &origin.place);
-            let wire = Wire {
-                key: &part.key,
-                path: part.path.below(&part.key),
-                value: part
-                    .value
-                    .as_ref()
-                    .ok()
-                    .map(compact)
-                    .and_then(|json| serde_json::value::RawValue::from_string(json).ok()),
-                error: part.value.as_ref().err().map(ToString::to_string),
-                varies: part.varies,
-                nodes: self.fleet.names(&part.nodes).map(|name| &**name).collect(),
-                commit: part.commit.id.to_string(),
-                boundary: part.is_boundary,
-                author: &part.commit.author,
-                time: part.commit.time.to_string(),
-                summary: &part.commit.summary,
-                file: place.map(|place| &*place.path),
-                line: place.and_then(|place| place.line),
-                level: part.origin.as_ref().map(|origin| &*origin.level),
-            };
-            writeln!(out, "{}", visible_json(&serde_json::to_string(&wire)?))?;
-        }
-        Ok(())
+        parts.iter().try_for_each(|part| writeln!(out, "{}", part.to_json(self.fleet)?))
     }
 }
 
@@ -196,30 +170,4 @@ fn value(part: &BlamedPart) -> String {
         Ok(value) => compact(value),
         Err(error) => format!("fails: {}", error.text.visible()),
     }
-}
-
-/// A part of a value as one line of JSON.
-#[derive(Serialize)]
-struct Wire<'a> {
-    key: &'a str,
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Box<serde_json::value::RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    /// Left out where it is false.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    varies: bool,
-    nodes: Vec<&'a str>,
-    commit: String,
-    boundary: bool,
-    author: &'a str,
-    time: String,
-    summary: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    level: Option<&'a str>,
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::git::CommitId;
+use crate::pattern::Pattern;
 use crate::report::Format;
 use crate::value::Value;
 use crate::workers::Stop;
@@ -26,6 +28,12 @@ pub trait Answers: Send + Sync {
 
     /// Looks keys up until one is found.
     fn lookup(&self, request: &LookupRequest, stop: &Arc<dyn Stop>) -> Result<LookupResponse, AnswerError>;
+
+    /// Lists the commits that changed keys, as `hierad log` does.
+    fn history(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> Result<HistoryPage, AnswerError>;
+
+    /// Finds the commits that made values what they are, as `hierad blame` does.
+    fn blame(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> Result<Blamed, AnswerError>;
 }
 
 /// The effective values of a node.
@@ -90,6 +98,45 @@ pub struct LookupResponse {
     pub key: String,
     /// Its value in JSON.
     pub value: String,
+}
+
+/// A question about the history of values.
+#[derive(Debug, Clone)]
+pub struct HistoryRequest {
+    /// The last commit.
+    pub revision: String,
+    /// The keys; all, if there is no pattern.
+    pub keys: Vec<Pattern>,
+    /// The nodes; all, if there is no pattern.
+    pub nodes: Vec<Pattern>,
+    /// The text that values are searched for.
+    pub text: Option<String>,
+    /// The place from which an earlier answer goes on.
+    pub after: Option<CommitId>,
+    /// The maximum number of entries.
+    pub limit: usize,
+}
+
+/// A part of a history, newest first.
+#[derive(Debug, Clone)]
+pub struct HistoryPage {
+    /// The last commit of the history.
+    pub commit: CommitId,
+    /// The reports on commits, in JSON.
+    pub entries: Vec<String>,
+    /// The commits that may change values unseen, since these fail before and after.
+    pub unseen: Vec<CommitId>,
+    /// The last commit that was looked at; `None` if that was the first of the history.
+    pub next: Option<CommitId>,
+}
+
+/// The parts of values.
+#[derive(Debug, Clone)]
+pub struct Blamed {
+    /// The commit that has the values.
+    pub commit: CommitId,
+    /// The parts with their commits, in JSON.
+    pub parts: Vec<String>,
 }
 
 /// The reason why there is no answer.

@@ -11,6 +11,7 @@ mod body;
 mod connections;
 mod guard;
 mod health;
+mod history;
 mod in_process;
 mod parameters;
 mod problem;
@@ -43,7 +44,8 @@ use crate::event::RepositoryName;
 use crate::forge::Forge;
 
 pub use answers::{
-    AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupNode, LookupRequest,
+    LookupResponse, NodeSnapshot,
 };
 pub use in_process::InProcessServer;
 
@@ -154,6 +156,8 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/nodes", get(values::nodes))
         .route("/v1/nodes/{certname}", get(values::node))
         .route("/v1/lookup", post(values::lookup))
+        .route("/v1/history", get(history::log))
+        .route("/v1/blame", get(history::blame))
         .route_layer(from_fn_with_state(state.clone(), guard::token));
     guarded
         .route("/health/live", get(health::live))

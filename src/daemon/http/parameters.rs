@@ -7,6 +7,9 @@ use axum::http::request::Parts;
 
 use super::problem::Problem;
 
+/// The parameters that may be given several times.
+const REPEATED: [&str; 2] = ["key", "node"];
+
 /// The name in a path.
 pub(super) struct Name(pub(super) String);
 
@@ -34,13 +37,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 }
 
 impl Parameters {
-    /// Checks that there are no parameters except `names`, and that each is given at most once, except for `key`.
+    /// Checks that there are no parameters except `names`, and that each is given at most once, except for those of
+    /// [`REPEATED`].
     pub(super) fn only(self, names: &[&str]) -> Result<Parameters, Problem> {
         for (at, (name, _)) in self.0.iter().enumerate() {
             if !names.contains(&name.as_str()) {
                 return Err(Problem::wrong(format!("there is no parameter '{name}', only {}", names.join(", "))));
             }
-            if name != "key" && self.0[..at].iter().any(|(earlier, _)| earlier == name) {
+            if !REPEATED.contains(&name.as_str()) && self.0[..at].iter().any(|(earlier, _)| earlier == name) {
                 return Err(Problem::wrong(format!("the parameter '{name}' is given twice")));
             }
         }

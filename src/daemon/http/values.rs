@@ -155,7 +155,7 @@ fn checked_keys(keys: Vec<String>) -> Result<Vec<String>, Problem> {
 }
 
 /// Checks the revision of a request, which must not look like an option of a program. The default is HEAD.
-fn revision(name: Option<&str>) -> Result<String, Problem> {
+pub(super) fn revision(name: Option<&str>) -> Result<String, Problem> {
     let revision = name.unwrap_or("HEAD");
     if revision.is_empty() || revision.len() > MAX_REVISION || revision.starts_with('-') {
         return Err(Problem::wrong(format!("a revision has 1 to {MAX_REVISION} bytes and does not begin with '-'")));

@@ -1,4 +1,5 @@
-//! The file of an index: a header, and segments that are only appended.
+//! The file of an index: a header, and segments that are only appended. Its name is the identity of what it depends on,
+//! so those of other settings stay beside it: of branches that are environments, of a daemon.
 //!
 //! Each segment has its length and a checksum, which goes on from that of the segment before: so a segment counts only
 //! behind those that its writer had read. What follows the last one that counts was left by a process that was killed,
@@ -11,12 +12,13 @@ use std::path::{Path, PathBuf};
 
 use super::Identity;
 use super::packed::Segment;
+use crate::hex::Hex;
 
 /// The beginning of the files of this build: another build may find other values.
 const HEADER: &str = concat!("hierad history 2 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
 
-/// The name of the file.
-const NAME: &str = "history";
+/// The maximum number of files in a folder; beyond it, the one that was written least recently is removed.
+const MAX_FILES: usize = 16;
 
 /// An index on disk.
 pub(super) struct IndexFile {
@@ -42,7 +44,7 @@ struct ReadPart {
 impl IndexFile {
     /// Opens the file in `folder`, and reads its segments; none if there is no usable file.
     pub(super) fn open(folder: &Path, identity: Identity) -> (IndexFile, Vec<Segment>) {
-        let mut file = IndexFile { path: folder.join(NAME), identity, read: None, replaces: false };
+        let mut file = IndexFile { path: path_in(folder, identity), identity, read: None, replaces: false };
         let content = if file.may_be_opened() { fs::read(&file.path).unwrap_or_default() } else { Vec::new() };
         let segments = file.segments(&content);
         tracing::debug!(path = %file.path.display(), segments = segments.len(), "the index of the history is read");
@@ -136,10 +138,32 @@ impl IndexFile {
         opened.set_len(part.length)?;
         opened.seek(SeekFrom::Start(part.length))?;
         opened.write_all(&bytes)?;
+        if part.length == 0 {
+            forget_oldest(self.path.parent().unwrap_or(Path::new(".")))?;
+        }
         part.length += bytes.len() as u64;
         (self.read, self.replaces) = (Some(part), false);
         Ok(())
     }
+}
+
+fn path_in(folder: &Path, Identity(identity): Identity) -> PathBuf {
+    folder.join(Hex(&identity).to_string())
+}
+
+/// Removes files until there are not too many.
+fn forget_oldest(folder: &Path) -> io::Result<()> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        if metadata.is_file() {
+            files.push((metadata.modified()?, entry.path()));
+        }
+    }
+    files.sort_unstable();
+    let most = files.len().saturating_sub(MAX_FILES);
+    files[..most].iter().try_for_each(|(_, path)| fs::remove_file(path))
 }
 
 fn header(identity: Identity, number: [u8; 16]) -> Vec<u8> {
@@ -170,8 +194,10 @@ fn segment(bytes: &[u8], former: u32) -> Option<(Segment, usize, u32)> {
 mod tests {
     use super::*;
 
+    const IDENTITY: Identity = Identity([7; 20]);
+
     fn open(folder: &Path) -> (IndexFile, Vec<String>) {
-        let (file, segments) = IndexFile::open(folder, Identity([7; 20]));
+        let (file, segments) = IndexFile::open(folder, IDENTITY);
         (file, segments.iter().map(name).collect())
     }
 
@@ -220,7 +246,7 @@ mod tests {
         for fact in ["a", "b", "c"] {
             append(&mut one, fact).unwrap();
         }
-        let path = folder.path().join(NAME);
+        let path = path_in(folder.path(), IDENTITY);
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             // A disk damages a byte, a process that opens the file then appends as many bytes as others had, and the
@@ -240,6 +266,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_oldest_files_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..20 {
+            let mut file = IndexFile::open(folder.path(), Identity([number; 20])).0;
+            append(&mut file, "a").unwrap();
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(number));
+            File::options().append(true).open(&file.path).unwrap().set_modified(time).unwrap();
+        }
+        let is_there = |number: u8| path_in(folder.path(), Identity([number; 20])).exists();
+        assert_eq!((0..20).filter(|number| is_there(*number)).collect::<Vec<_>>(), (4..20).collect::<Vec<_>>());
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_link_in_its_place_is_left_alone() {
@@ -247,12 +286,12 @@ mod tests {
         for target in ["elsewhere", "nowhere"] {
             let target = folder.path().join(target);
             fs::write(folder.path().join("elsewhere"), "text").unwrap();
-            std::os::unix::fs::symlink(&target, folder.path().join(NAME)).unwrap();
+            std::os::unix::fs::symlink(&target, path_in(folder.path(), IDENTITY)).unwrap();
             let (mut file, read) = open(folder.path());
             assert_eq!((append(&mut file, "a"), read), (None, none()));
             assert_eq!(fs::read_to_string(folder.path().join("elsewhere")).unwrap(), "text");
             assert!(!folder.path().join("nowhere").exists());
-            fs::remove_file(folder.path().join(NAME)).unwrap();
+            fs::remove_file(path_in(folder.path(), IDENTITY)).unwrap();
         }
     }
 }

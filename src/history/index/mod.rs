@@ -14,6 +14,7 @@ mod packed;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use sha1::{Digest, Sha1};
@@ -42,8 +43,9 @@ impl Identity {
     }
 }
 
-/// The maximum number of records that are lost if the process is killed.
+/// The number of records, and the time, after which they are saved: the rest is lost if the process is killed.
 const MAX_UNSAVED: usize = 500;
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// An index.
 pub struct Index {
@@ -53,6 +55,7 @@ pub struct Index {
     records: HashMap<CommitId, PackedRecord, RandomState>,
     /// The records that are not saved yet.
     new: Vec<(CommitId, CommitChanges)>,
+    saved: Instant,
     /// The disk outside of the repository. What depends on it is not kept.
     outside: Arc<Disk>,
 }
@@ -73,7 +76,7 @@ impl Index {
     pub fn open(folder: &Path, fleet: Arc<Fleet>, settings: &str, outside: Arc<Disk>) -> Result<Index, ProfileError> {
         let (file, mut segments) = IndexFile::open(folder, Identity::new(&fleet, settings));
         let (tables, records) = (Tables::default(), HashMap::default());
-        let mut index = Index { file, fleet, tables, records, new: Vec::new(), outside };
+        let mut index = Index { file, fleet, tables, records, new: Vec::new(), saved: Instant::now(), outside };
         if !index.has_facts_of(&segments)? {
             tracing::info!("the index of the history is made anew, since facts of nodes have changed");
             index.file.restart();
@@ -148,7 +151,7 @@ impl Index {
             return;
         }
         self.new.push((commit, changes));
-        if self.new.len() >= MAX_UNSAVED {
+        if self.new.len() >= MAX_UNSAVED || self.saved.elapsed() > SAVE_INTERVAL {
             self.save();
         }
     }
@@ -159,6 +162,7 @@ impl Index {
             return;
         }
         let new = std::mem::take(&mut self.new);
+        self.saved = Instant::now();
         if let Err(error) = self.append(new) {
             tracing::debug!(%error, "the index of the history cannot be written");
         }

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
-    AnswerError, Answers, DiffRequest, DiffResponse, InProcessServer, LookupNode, LookupRequest, LookupResponse,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, InProcessServer, LookupNode, LookupRequest, LookupResponse,
     NodeSnapshot, Options,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
@@ -121,6 +121,17 @@ impl Answers for Echo {
         };
         let key = keys.first().cloned().ok_or_else(|| AnswerError::Unknown(format!("{merge:?}")))?;
         Ok(LookupResponse { commit: "1".repeat(40), node, key, value: "1".to_owned() })
+    }
+
+    fn history(&self, request: &HistoryRequest, _stop: &Arc<dyn Stop>) -> Result<HistoryPage, AnswerError> {
+        match request.after {
+            Some(after) => Err(AnswerError::Unknown(format!("{after} {:?}", request.keys))),
+            None => Err(AnswerError::Failed(format!("'{}' {:?} {:?}", request.revision, request.nodes, request.text))),
+        }
+    }
+
+    fn blame(&self, request: &HistoryRequest, _stop: &Arc<dyn Stop>) -> Result<Blamed, AnswerError> {
+        Err(AnswerError::Unknown(format!("{request:?}")))
     }
 }
 

@@ -232,7 +232,7 @@ fn entries(pipeline: &Pipeline, tip: CommitId, query: &Query<'_>, index: Option<
 
 /// Does something to the file of an index that processes and disks do.
 fn disturb(site: &mut Site) {
-    let path = site.sandbox.beside("index").join("history");
+    let path = std::fs::read_dir(site.sandbox.beside("index")).unwrap().next().unwrap().unwrap().path();
     let mut content = std::fs::read(&path).unwrap();
     let at = site.random.below(content.len());
     match site.random.below(4) {

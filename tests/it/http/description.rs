@@ -64,6 +64,8 @@ fn routes_answer_as_described() {
         ("/v1/diff", vec!["/v1/diff", "/v1/diff?to=HEAD&format=json", "/v1/diff?format=x", "/v1/diff?to=nobody"]),
         ("/v1/nodes", vec!["/v1/nodes", "/v1/nodes?limit=x"]),
         ("/v1/nodes/{certname}", vec!["/v1/nodes/web01", "/v1/nodes/x"]),
+        ("/v1/history", vec!["/v1/history", "/v1/history?key=x", "/v1/history?key=re:[", "/v1/history?after=x"]),
+        ("/v1/blame", vec!["/v1/blame?node=web01", "/v1/blame?key=x", "/v1/blame", "/v1/blame?x=y"]),
     ] {
         for asked in asked {
             check(&document, (path, "get"), &daemon.get(asked));

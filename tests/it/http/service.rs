@@ -6,8 +6,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
-    AnswerError, Answers, DiffRequest, DiffResponse, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options,
-    Server,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, Listener, LookupRequest,
+    LookupResponse, NodeSnapshot, Options, Server,
 };
 use hierad::daemon::queue::{Job, Queue, RenderedReport};
 use hierad::daemon::service::{
@@ -61,6 +61,14 @@ impl Answers for Manner {
     }
 
     fn lookup(&self, _: &LookupRequest, _: &Arc<dyn Stop>) -> Result<LookupResponse, AnswerError> {
+        Err(AnswerError::Unknown("nothing".to_owned()))
+    }
+
+    fn history(&self, _: &HistoryRequest, _: &Arc<dyn Stop>) -> Result<HistoryPage, AnswerError> {
+        Err(AnswerError::Unknown("nothing".to_owned()))
+    }
+
+    fn blame(&self, _: &HistoryRequest, _: &Arc<dyn Stop>) -> Result<Blamed, AnswerError> {
         Err(AnswerError::Unknown("nothing".to_owned()))
     }
 }

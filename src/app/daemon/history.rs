@@ -1,0 +1,104 @@
+//! Has the index of the history extended when commits have come to the watched branches: by `hierad log`, in a process
+//! of low priority. No commit waits for it, and one that does harm there does none here.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::open_repository::OpenRepository;
+use super::options::Program;
+use crate::app::{BranchPipelines, Overrides};
+use crate::git::{BranchName, BranchPatterns, Branches, CommitId, Repository, bound};
+use crate::process::with_low_priority;
+
+/// The interval of looks at the branches. Their tips must have stayed since the last look: in a series of commits,
+/// nothing is done.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The interval of looks at a process that runs.
+const RUN_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The pause after a process, as a multiple of the time that it took.
+const PAUSE_FACTOR: u32 = 10;
+
+/// Extends the index as long as somebody uses the pipelines of a repository, with the flags of this run of `program`.
+pub(super) fn keep_history(open: &OpenRepository, overrides: &Overrides, program: Option<&Arc<Program>>) {
+    let Some(program) = program else { return };
+    let keeper = Keeper {
+        repository: open.repository.clone(),
+        branches: open.branches.clone(),
+        pipelines: Arc::downgrade(&open.pipelines),
+        program: program.clone(),
+        overrides: overrides.clone(),
+        seen: Branches::new(),
+        done: BTreeMap::new(),
+    };
+    if let Err(error) = thread::Builder::new().name("history".to_owned()).spawn(|| keeper.run()) {
+        tracing::error!(%error, "the index of the history will not be extended: cannot start a thread");
+    }
+}
+
+struct Keeper {
+    repository: Repository,
+    branches: BranchPatterns,
+    pipelines: Weak<Mutex<BranchPipelines>>,
+    program: Arc<Program>,
+    overrides: Overrides,
+    /// The tips at the last look.
+    seen: Branches,
+    /// The tips up to which everything is done.
+    done: BTreeMap<BranchName, CommitId>,
+}
+
+impl Keeper {
+    fn run(mut self) {
+        let mut next = Instant::now();
+        while self.is_wanted() {
+            thread::sleep(LOOK_INTERVAL);
+            // A repository may be away for a while.
+            let Ok(tips) = self.repository.branches(&self.branches) else { continue };
+            if tips != self.seen || Instant::now() < next {
+                self.seen = tips;
+                continue;
+            }
+            self.done.retain(|branch, _| tips.contains_key(branch));
+            let start = Instant::now();
+            for (branch, tip) in tips {
+                if self.done.insert(branch.clone(), tip) == Some(tip) {
+                    continue;
+                }
+                match self.extend(&branch) {
+                    Ok(()) => tracing::debug!(%branch, %tip, "the history is in the index"),
+                    Err(error) => tracing::debug!(%branch, %tip, %error, "the index of the history is not extended"),
+                }
+            }
+            next = Instant::now() + start.elapsed() * PAUSE_FACTOR;
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.pipelines.strong_count() > 0
+    }
+
+    /// Runs a log of a branch.
+    fn extend(&self, branch: &BranchName) -> io::Result<()> {
+        let mut command = Command::new(&self.program.path);
+        command.args(["log", "--oneline"]).arg(format!("--rev=refs/heads/{branch}")).args(self.overrides.arguments());
+        let Some(mut command) = bound(&command) else { return Ok(()) };
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        with_low_priority(&child);
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) };
+            }
+            if !self.is_wanted() {
+                // It ends with its input.
+                child.stdin = None;
+            }
+            thread::sleep(RUN_INTERVAL);
+        }
+    }
+}
