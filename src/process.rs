@@ -114,9 +114,9 @@ pub fn with_low_priority(child: &std::process::Child) {
     }
 }
 
-/// The lowest priority that Unix has.
+/// What `nice` adds by itself.
 #[cfg(unix)]
-const LOW_PRIORITY: i32 = 19;
+const LOW_PRIORITY: i32 = 10;
 
 /// Everything that a command starts: its process group and, on Linux, processes that have left it. They are killed
 /// when this is dropped.

@@ -49,7 +49,7 @@ fn a_killed_daemon_keeps_the_same_index() {
             daemon = start(&site);
         }
     }
-    daemon.wait_for_log(&format!("the history is in the index branch=main tip={}", site.tip()));
+    daemon.wait_long_for_log(&format!("the history is in the index branch=main tip={}", site.tip()));
     let kept = index(&site.sandbox);
     assert_eq!(kept.len(), 1);
     let log = |options: &str| site.sandbox.hierad(&format!("log --format ndjson {options}")).ok().to_owned();

@@ -70,6 +70,11 @@ impl Daemon {
         while !self.log.recv_timeout(PATIENCE).unwrap().contains(words) {}
     }
 
+    /// Waits for a line about something that is done with low priority, which other tests may hold up.
+    pub(crate) fn wait_long_for_log(&self, words: &str) {
+        while !self.log.recv_timeout(10 * PATIENCE).unwrap().contains(words) {}
+    }
+
     pub(super) fn connect(&self) -> TcpStream {
         connect(self.address)
     }
