@@ -114,7 +114,7 @@ pub fn with_low_priority(child: &std::process::Child) {
     }
 }
 
-/// What `nice` adds by itself.
+/// The addition of the command `nice` by itself.
 #[cfg(unix)]
 const LOW_PRIORITY: i32 = 10;
 

@@ -111,6 +111,9 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     Asked::tell_cut(is_cut);
     tell_masked(&masked);
+    if arguments.format == Format::Text {
+        asked.tell_unseen()?;
+    }
     Ok(Status::Done)
 }
 
@@ -127,7 +130,6 @@ fn none_found(asked: &Asked, keys: &[Pattern], (arguments, looked_at): (&Argumen
     if arguments.format == Format::Text {
         let of = if looked_at == 0 { "there is no such commit" } else { "no commit changes that" };
         output::log::print(&format_args!("hierad: {of}"));
-        asked.tell_unseen()?;
     }
     Ok(())
 }

@@ -126,6 +126,8 @@ pub struct HistoryPage {
     pub entries: Vec<String>,
     /// The commits that may change values unseen, since these fail before and after.
     pub unseen: Vec<CommitId>,
+    /// The headlines of what cannot be seen at the last commit, so that any commit may change values unseen.
+    pub blind_spots: Vec<String>,
     /// The last commit that was looked at; `None` if that was the first of the history.
     pub next: Option<CommitId>,
 }
@@ -137,6 +139,8 @@ pub struct Blamed {
     pub commit: CommitId,
     /// The parts with their commits, in JSON.
     pub parts: Vec<String>,
+    /// As in [`HistoryPage`].
+    pub blind_spots: Vec<String>,
 }
 
 /// The reason why there is no answer.

@@ -33,14 +33,16 @@ struct Page {
     entries: Vec<Box<RawValue>>,
     /// The commits that may change values unseen.
     unseen: Vec<String>,
+    blind_spots: Vec<String>,
     /// The parameter `after` of the next page; null if this is the last.
     next: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Parts {
+struct BlameAnswer {
     commit: String,
     parts: Vec<Box<RawValue>>,
+    blind_spots: Vec<String>,
 }
 
 /// Lists the commits that changed keys.
@@ -51,11 +53,13 @@ pub(super) async fn log(
     let parameters = parameters.only(&["repository", "rev", "key", "node", "text", "after", "limit"])?;
     let request = request(&parameters)?;
     let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.history(&request, stop);
-    let HistoryPage { commit, entries, unseen, next } = state.ask(parameters.text("repository"), ask).await?;
+    let HistoryPage { commit, entries, unseen, blind_spots, next } =
+        state.ask(parameters.text("repository"), ask).await?;
     json(&Page {
         commit: commit.to_string(),
         entries: raw(entries)?,
         unseen: unseen.iter().map(CommitId::to_string).collect(),
+        blind_spots,
         next: next.as_ref().map(CommitId::to_string),
     })
 }
@@ -71,8 +75,8 @@ pub(super) async fn blame(
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "'key' or 'node' is needed"));
     }
     let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.blame(&request, stop);
-    let Blamed { commit, parts } = state.ask(parameters.text("repository"), ask).await?;
-    json(&Parts { commit: commit.to_string(), parts: raw(parts)? })
+    let Blamed { commit, parts, blind_spots } = state.ask(parameters.text("repository"), ask).await?;
+    json(&BlameAnswer { commit: commit.to_string(), parts: raw(parts)?, blind_spots })
 }
 
 fn request(parameters: &Parameters) -> Result<HistoryRequest, Problem> {

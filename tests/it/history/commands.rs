@@ -180,6 +180,7 @@ fn what_cannot_be_seen_is_told() {
     site.commit("a level outside of the repository");
     site.hierad("blame port").says(&["not all can be seen", "`hierad check` tells more"]);
     site.hierad("bisect port --node a --is 81").says(&["not all can be seen"]);
+    site.hierad("log port --oneline").says(&["not all can be seen"]);
     site.hierad("log port HEAD~1..").says(&["no commit changes that", "not all can be seen"]);
 }
 

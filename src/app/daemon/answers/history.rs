@@ -56,6 +56,12 @@ impl EffectiveValues {
 }
 
 impl Question<'_> {
+    /// Returns the headlines of what cannot be seen at the last commit.
+    fn blind_spots(&self) -> Result<Vec<String>> {
+        let spots = self.pipeline.unseen_at(RevisionId::Commit(self.tip)).map_err(broken)?;
+        Ok(spots.into_iter().map(|spot| spot.headline).collect())
+    }
+
     /// Fails if the last commit has none of the keys: their names may be wrong.
     fn check_keys(&self) -> Result<()> {
         let known = self.pipeline.keys(&[RevisionId::Commit(self.tip)]).map_err(broken)?;
@@ -76,7 +82,8 @@ pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
         needle: text.clone().map(Needle::Text),
     };
     let end = Instant::now() + PAGE_TIME;
-    let mut page = HistoryPage { commit: tip, entries: Vec::new(), unseen: Vec::new(), next: None };
+    let (entries, blind_spots) = (Vec::new(), question.blind_spots()?);
+    let mut page = HistoryPage { commit: tip, entries, unseen: Vec::new(), blind_spots, next: None };
     let mut size = 0;
     let span = Span::up_to(request.after.unwrap_or(tip));
     for step in span.commits(pipeline.repository()).map_err(broken)?.skip(usize::from(request.after.is_some())) {
@@ -118,5 +125,5 @@ pub(super) fn blamed(mut question: Question<'_>) -> Result<Blamed> {
         question.check_keys()?;
     }
     let parts = parts.iter().map(|part| part.to_json(&pipeline.fleet)).collect::<serde_json::Result<_>>();
-    Ok(Blamed { commit: tip, parts: parts.map_err(broken)? })
+    Ok(Blamed { commit: tip, parts: parts.map_err(broken)?, blind_spots: question.blind_spots()? })
 }
