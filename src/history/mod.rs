@@ -91,6 +91,14 @@ impl<'p> History<'p> {
         self.walk.commit_changes(step.ids(), &query.filter, is_wanted)
     }
 
+    /// Adds a commit to the index, unless that has it.
+    pub fn keep(&mut self, step: &Step) -> Result<(), PipelineError> {
+        if self.index.as_ref().is_some_and(|index| !index.has(step.commit.id)) {
+            self.compare_all(step)?;
+        }
+        Ok(())
+    }
+
     /// Returns all changes of a commit, with their causes, after they were added to the index.
     fn compare_all(&mut self, step: &Step) -> Result<CommitChanges, PipelineError> {
         // Of a run that was stopped, only a part was compared.

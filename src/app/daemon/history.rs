@@ -86,7 +86,10 @@ impl Keeper {
     /// Runs a log of a branch.
     fn extend(&self, branch: &BranchName) -> io::Result<()> {
         let mut command = Command::new(&self.program.path);
-        command.args(["log", "--oneline"]).arg(format!("--rev=refs/heads/{branch}")).args(self.overrides.arguments());
+        command
+            .args(["log", "--index-only"])
+            .arg(format!("--rev=refs/heads/{branch}"))
+            .args(self.overrides.arguments());
         let Some(mut command) = bound(&command) else { return Ok(()) };
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         with_low_priority(&child);

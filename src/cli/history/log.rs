@@ -63,6 +63,9 @@ pub(in crate::cli) struct Arguments {
     /// Follow first parents only, as is done anyway
     #[arg(long, hide = true)]
     first_parent: bool,
+    /// Only add the commits to the index; for the daemon
+    #[arg(long, hide = true)]
+    index_only: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,6 +80,9 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let workspace = global.open()?;
     let mut progress = Some(global.show_progress(&workspace));
     let mut asked = Asked::open(global, workspace, &arguments.span, range)?;
+    if arguments.index_only {
+        return index(&mut asked);
+    }
     matches_a_node(&arguments.node, &asked.pipeline.fleet)?;
     let filter =
         DiffFilter { key: &|key| any_matches(&keys, key), node: &|name| any(&arguments.node, name), paths: &[] };
@@ -113,6 +119,15 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     tell_masked(&masked);
     if arguments.format == Format::Text {
         asked.tell_unseen()?;
+    }
+    Ok(Status::Done)
+}
+
+/// Adds all commits to the index.
+fn index(asked: &mut Asked) -> Result {
+    let (mut history, commits) = asked.history()?;
+    for step in commits {
+        history.keep(&step?)?;
     }
     Ok(Status::Done)
 }

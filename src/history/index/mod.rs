@@ -99,6 +99,11 @@ impl Index {
         self.records.extend(segment.records.into_iter().map(|record| (CommitId::from_bytes(record.commit), record)));
     }
 
+    /// Returns true if the index has a commit.
+    pub fn has(&self, commit: CommitId) -> bool {
+        self.records.contains_key(&commit)
+    }
+
     /// Returns the changes of a commit that `filter` accepts on some of `nodes`.
     pub fn changes(&self, commit: CommitId, filter: &DiffFilter<'_>, nodes: &NodeSet) -> Known<Changes> {
         let Some(record) = self.records.get(&commit) else { return Known::Absent };
@@ -147,7 +152,7 @@ impl Index {
 
     /// Adds all that a commit changes, if that lasts.
     pub fn add(&mut self, commit: CommitId, changes: CommitChanges) {
-        if self.records.contains_key(&commit) || !changes.lasts || !self.outside.is_untouched() {
+        if self.has(commit) || !changes.lasts || !self.outside.is_untouched() {
             return;
         }
         self.new.push((commit, changes));
@@ -181,7 +186,7 @@ impl Index {
         let mut packer = self.tables.packer();
         let mut records = Vec::new();
         for (commit, changes) in new {
-            if !self.records.contains_key(&commit) {
+            if !self.has(commit) {
                 records.push(packer.record(commit, &changes));
             }
         }
