@@ -161,15 +161,17 @@ impl PartEntries {
                 path.pop();
             }
         };
-        let (first, count) = (positions.start, positions.len());
+        // Each part begins at its position, so that all parts together cost no more than all entries.
         match value {
             Value::Hash(hash) => {
-                for (at, (key, value)) in hash.iter().enumerate().skip(first).take(count) {
+                for at in positions.clone() {
+                    let Some((key, value)) = hash.entry_at(at) else { break };
                     child(Segment::Key(key.clone()), value, marks.children.get(at));
                 }
             }
             Value::Array(items) => {
-                for (at, item) in items.iter().enumerate().skip(first).take(count) {
+                for at in positions.clone() {
+                    let Some(item) = items.get(at) else { break };
                     child(Segment::Index(at), item, marks.children.get(at));
                 }
             }
