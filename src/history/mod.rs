@@ -91,12 +91,13 @@ impl<'p> History<'p> {
         self.walk.commit_changes(step.ids(), &query.filter, is_wanted)
     }
 
-    /// Adds a commit to the index, unless that has it.
-    pub fn keep(&mut self, step: &Step) -> Result<(), PipelineError> {
-        if self.index.as_ref().is_some_and(|index| !index.has(step.commit.id)) {
+    /// Adds a commit to the index, unless that has it. Returns false if the index does not keep what it changes.
+    pub fn keep(&mut self, step: &Step) -> Result<bool, PipelineError> {
+        let has = |index: &Option<Index>| index.as_ref().is_some_and(|index| index.has(step.commit.id));
+        if self.index.is_some() && !has(&self.index) {
             self.compare_all(step)?;
         }
-        Ok(())
+        Ok(has(&self.index))
     }
 
     /// Returns all changes of a commit, with their causes, after they were added to the index.

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::open_repository::OpenRepository;
 use super::options::Program;
+use crate::app::workspace::history::index_folder;
 use crate::app::{BranchPipelines, Overrides};
+use crate::disk::can_write;
 use crate::git::{BranchName, BranchPatterns, Branches, CommitId, Repository, bound};
 use crate::process::with_low_priority;
 
@@ -85,6 +87,7 @@ impl Keeper {
 
     /// Runs a log of a branch.
     fn extend(&self, branch: &BranchName) -> io::Result<()> {
+        can_write(&index_folder(&self.repository))?;
         let mut command = Command::new(&self.program.path);
         command
             .args(["log", "--index-only"])

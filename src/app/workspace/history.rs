@@ -1,14 +1,20 @@
 //! The index of the repository's history, if answers depend on nothing else than commits, settings and facts.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::settings::Settings;
 use crate::app::{Result, Workspace};
 use crate::fleet::Fleet;
-use crate::git::BranchName;
+use crate::git::{BranchName, Repository};
 use crate::hiera::backend::DeclaredFunction;
 use crate::history::index::Index;
 use crate::settings::GlobalSetting;
+
+/// Returns the folder of a repository's index, which need not exist.
+pub(in crate::app) fn index_folder(repository: &Repository) -> PathBuf {
+    repository.common_dir().join("hierad").join("history")
+}
 
 impl Workspace {
     /// Opens the index of the history for `fleet`, when `branch` is deployed. Returns `None` if nothing is cached, or
@@ -21,7 +27,7 @@ impl Workspace {
             return Ok(None);
         }
         let environment = self.environment_of_nodes(branch.map(BranchName::as_str));
-        let folder = self.repository.common_dir().join("hierad").join("history");
+        let folder = index_folder(&self.repository);
         let settings = format!("{:?} {environment:?}", self.settings);
         Ok(Some(Index::open(&folder, fleet, &settings, self.outside().disk())?))
     }

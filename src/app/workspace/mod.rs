@@ -7,7 +7,7 @@ pub mod counting;
 mod deployed;
 mod fingerprints;
 mod global_layer;
-mod history;
+pub(in crate::app) mod history;
 pub(super) mod inside;
 pub(super) mod judge;
 pub(super) mod node_pair;

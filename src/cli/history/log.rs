@@ -123,14 +123,21 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(Status::Done)
 }
 
-/// Adds all commits to the index.
+/// Adds all commits to the index, unless it turns out to keep few.
 fn index(asked: &mut Asked) -> Result {
     let (mut history, commits) = asked.history()?;
+    let mut misses = 0;
     for step in commits {
-        history.keep(&step?)?;
+        misses += usize::from(!history.keep(&step?)?);
+        if misses > MAX_MISSES {
+            break;
+        }
     }
     Ok(Status::Done)
 }
+
+/// The number of commits that are compared in vain.
+const MAX_MISSES: usize = 20;
 
 impl Arguments {
     fn needle(&self) -> Option<Needle> {

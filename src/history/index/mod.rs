@@ -101,7 +101,7 @@ impl Index {
 
     /// Returns true if the index has a commit.
     pub fn has(&self, commit: CommitId) -> bool {
-        self.records.contains_key(&commit)
+        self.records.contains_key(&commit) || self.new.last().is_some_and(|(last, _)| *last == commit)
     }
 
     /// Returns the changes of a commit that `filter` accepts on some of `nodes`.
@@ -186,7 +186,7 @@ impl Index {
         let mut packer = self.tables.packer();
         let mut records = Vec::new();
         for (commit, changes) in new {
-            if !self.has(commit) {
+            if !self.records.contains_key(&commit) {
                 records.push(packer.record(commit, &changes));
             }
         }
