@@ -172,6 +172,21 @@ impl Pipeline {
         Pipeline { revisions, fleet, names, disclosure, judge, readings: None, workers, cached: Mutex::default() }
     }
 
+    /// Returns the same pipeline with other workers. Revisions that either one keeps later are its own.
+    #[must_use]
+    pub fn with_workers(&self, workers: Workers) -> Pipeline {
+        Pipeline {
+            revisions: self.revisions.clone(),
+            fleet: self.fleet.clone(),
+            names: self.names.clone(),
+            disclosure: self.disclosure.clone(),
+            judge: self.judge.clone(),
+            readings: self.readings.clone(),
+            workers,
+            cached: Mutex::new(self.cached.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        }
+    }
+
     /// Sets the settings that judge the tree.
     #[must_use]
     pub fn with_judge(self, judge: Arc<dyn Judge>) -> Pipeline {

@@ -104,13 +104,11 @@ fn has_password(value: &str) -> bool {
     value.match_indices("//").any(has_user) || value.match_indices('@').any(has_both)
 }
 
-/// Has a process, and what it starts from now on, wait for all others.
-pub fn with_low_priority(child: &std::process::Child) {
+/// Has this process, which must not have begun threads yet, wait for all others.
+pub fn lower_priority() {
     #[cfg(unix)]
-    if let Err(error) =
-        rustix::process::setpriority_process(rustix::process::Pid::from_child(child).into(), LOW_PRIORITY)
-    {
-        tracing::debug!(%error, "a process has the usual priority");
+    if let Err(error) = rustix::process::nice(LOW_PRIORITY) {
+        tracing::debug!(%error, "the process has the usual priority");
     }
 }
 

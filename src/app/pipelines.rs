@@ -56,6 +56,8 @@ const MAX_PIPELINES: usize = 16;
 struct PacedChecks {
     /// The time at which the checks so far will be a [`SHARE`]th of the time.
     paid: Instant,
+    /// The time that the last checks took. A single slow one was held up by something else.
+    took: [Duration; 3],
 }
 
 /// Checks up to this long are not counted, so a few files are checked at each commit.
@@ -64,12 +66,12 @@ const SHORT_CHECK: Duration = Duration::from_millis(20);
 /// All others may take one of so many parts of the time, and [`AT_ONCE`] on top.
 const SHARE: u32 = 50;
 
-/// The time that checks may take without a pause. No check counts for more.
+/// The time that checks may take without a pause.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
 impl PacedChecks {
     fn begin() -> PacedChecks {
-        PacedChecks { paid: Instant::now() }
+        PacedChecks { paid: Instant::now(), took: [Duration::ZERO; 3] }
     }
 
     /// Returns the result of a check, or `None` during a pause.
@@ -79,9 +81,10 @@ impl PacedChecks {
             return None;
         }
         let seen = check();
-        let took = start.elapsed();
+        self.took = [self.took[1], self.took[2], start.elapsed()];
+        let took = self.took.into_iter().min().unwrap_or_default();
         if took > SHORT_CHECK {
-            self.paid = self.paid.max(start) + took.min(AT_ONCE) * SHARE;
+            self.paid = self.paid.max(start) + took * SHARE;
         }
         Some(seen)
     }

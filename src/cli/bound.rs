@@ -23,7 +23,11 @@ pub(super) struct Arguments {
 /// that it has started.
 pub(super) fn end_with_daemon() {
     Group::end_with_input();
-    // If the system runs out of memory, it should kill this process and not the daemon.
+    end_first();
+}
+
+/// Has the system kill this process, and not the daemon, if it runs out of memory.
+pub(super) fn end_first() {
     _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 

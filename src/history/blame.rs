@@ -26,6 +26,9 @@ pub enum BlameError {
     /// The history cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// There are too many parts.
+    #[error("the values have more than {0} parts: ask for fewer keys or nodes")]
+    TooMany(usize),
 }
 
 /// A part of a present value: a scalar, an empty collection, or an error in place of a value.
@@ -83,12 +86,13 @@ struct Search {
 
 impl History<'_> {
     /// Returns who made the values of the keys and nodes of a filter at `tip` what they are, sorted by key, place and
-    /// first node. `commits` end with `tip`.
+    /// first node. `commits` end with `tip`. Fails if there are more than `most` parts.
     pub fn blame(
         &mut self,
         tip: CommitId,
         commits: &mut Commits<'_>,
         filter: &DiffFilter<'_>,
+        most: usize,
     ) -> Result<Vec<BlamedPart>, BlameError> {
         let revision = self.pipeline.cached_revision(RevisionId::Commit(tip))?;
         let keys = revision.keys.iter().filter(|key| (filter.key)(key));
@@ -96,8 +100,12 @@ impl History<'_> {
         let effective = self.pipeline.effective_among(&nodes, &revision, keys);
         let mut search = Search::default();
         for (key, answers) in &effective.keys {
+            self.check_going_on()?;
             for answer in answers {
                 search.add(key, answer);
+            }
+            if search.parts.len() > most {
+                return Err(BlameError::TooMany(most));
             }
         }
         let mut oldest = None;
@@ -112,7 +120,12 @@ impl History<'_> {
             oldest = Some(step.commit);
         }
         let oldest = oldest.map_or_else(|| self.pipeline.repository().commit(tip).map_err(PipelineError::from), Ok)?;
-        Ok(self.rows(search, &revision, &oldest))
+        Ok(self.rows(search, &revision, &oldest)?)
+    }
+
+    /// Fails if the work was stopped.
+    fn check_going_on(&self) -> Result<(), PipelineError> {
+        self.pipeline.workers.stop.reason().map_or(Ok(()), |reason| Err(PipelineError::Stopped(reason)))
     }
 
     /// Takes the changes of a commit into account.
@@ -126,7 +139,7 @@ impl History<'_> {
         Ok(())
     }
 
-    fn rows(&self, search: Search, revision: &Revision, oldest: &CommitInfo) -> Vec<BlamedPart> {
+    fn rows(&self, search: Search, revision: &Revision, oldest: &CommitInfo) -> Result<Vec<BlamedPart>, PipelineError> {
         let Search { parts, pending, mut found } = search;
         found.extend(pending.into_values().flatten().map(|pending| (pending.part, pending.nodes, None)));
         let mut known: BTreeMap<(Arc<str>, NodeId), Explained> = BTreeMap::new();
@@ -137,13 +150,14 @@ impl History<'_> {
         }
         let mut rows: Vec<(usize, BlamedPart)> = Vec::new();
         for ((at, _), (nodes, commit)) in joined {
+            self.check_going_on()?;
             let (Some(part), Some(first)) = (parts.get(at), nodes.first()) else { continue };
             let explained =
                 known.entry((part.key.clone(), first)).or_insert_with(|| Explained::new(revision, &part.key, first));
             rows.push((at, self.row(part, nodes, commit, (explained, oldest))));
         }
         rows.sort_by_key(|(at, row)| (*at, row.nodes.first()));
-        rows.into_iter().map(|(_, row)| row).collect()
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
     }
 
     fn row(

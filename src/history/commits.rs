@@ -1,12 +1,10 @@
 //! The commits of a history, newest first.
 
 use std::iter::{self, Peekable};
-use std::sync::Arc;
 
 use regex::Regex;
 
 use crate::git::{CommitId, CommitInfo, HistoryError, Repository};
-use crate::workers::Stop;
 
 /// The commits that somebody asks about: those from a tip along first parents, between two times. They are without
 /// gaps, unless an author is named.
@@ -43,8 +41,6 @@ pub struct Commits<'r> {
     last: Option<CommitId>,
     /// True once a commit was not too late.
     has_begun: bool,
-    /// Ends the walk when it has a reason.
-    stop: Option<Arc<dyn Stop>>,
     /// True once the walk has met a commit whose parents a shallow clone lacks.
     pub is_cut: bool,
 }
@@ -76,23 +72,13 @@ impl Span {
                 chain = Box::new(iter::empty());
             }
         }
-        let (has_begun, is_cut) = (false, false);
-        Ok(Commits { repository, span: self, chain: chain.peekable(), last, has_begun, stop: None, is_cut })
+        Ok(Commits { repository, span: self, chain: chain.peekable(), last, has_begun: false, is_cut: false })
     }
 }
 
 impl Commits<'_> {
-    /// Ends the walk as soon as `stop` has a reason: ask it afterwards.
-    #[must_use]
-    pub fn until(self, stop: Arc<dyn Stop>) -> Self {
-        Commits { stop: Some(stop), ..self }
-    }
-
     /// Returns the next commit, whether or not the span has it, or `None` at the end.
     fn step(&mut self) -> Result<Option<Step>, HistoryError> {
-        if self.stop.as_ref().is_some_and(|stop| stop.reason().is_some()) {
-            self.end();
-        }
         let Some(id) = self.chain.next().transpose()? else { return Ok(None) };
         let before = match self.chain.peek() {
             Some(Err(HistoryError::Cut { .. })) => {

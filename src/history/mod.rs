@@ -63,7 +63,7 @@ impl<'p> History<'p> {
     /// Returns the report on what a commit does to the keys and nodes asked for, or `None` if it changes none of them.
     pub fn report(&mut self, step: &Step, query: &Query<'_>) -> Result<Option<Report>, PipelineError> {
         let mut found = self.commit_changes(step, query)?;
-        if !found.masked.is_empty() && query.needle.is_none() {
+        if !found.masked.is_empty() {
             self.masked.push(step.commit.id);
         }
         if let Some(needle) = &query.needle {
@@ -88,7 +88,21 @@ impl<'p> History<'p> {
         let disclosure = &self.pipeline.disclosure;
         let needle = query.needle.as_ref().filter(|_| !query.is_of_all);
         let is_wanted = |change: &Change| needle.is_none_or(|needle| needle.is_in(change, disclosure));
-        self.walk.commit_changes(step.ids(), &query.filter, is_wanted)
+        self.whole(|walk| walk.commit_changes(step.ids(), &query.filter, is_wanted))
+    }
+
+    /// Returns what a walk finds. Fails if it was stopped: of its finds, a part would be missing.
+    fn whole<T>(
+        &mut self,
+        find: impl FnOnce(&mut ValueWalk<'p>) -> Result<T, PipelineError>,
+    ) -> Result<T, PipelineError> {
+        let stop = &self.pipeline.workers.stop;
+        let count = stop.count();
+        let found = find(&mut self.walk)?;
+        if stop.count() == count {
+            return Ok(found);
+        }
+        Err(PipelineError::Stopped(stop.reason().unwrap_or_else(|| "other work has used what it needs".into())))
     }
 
     /// Adds a commit to the index, unless that has it. Returns false if the index does not keep what it changes.
@@ -102,11 +116,8 @@ impl<'p> History<'p> {
 
     /// Returns all changes of a commit, with their causes, after they were added to the index.
     fn compare_all(&mut self, step: &Step) -> Result<CommitChanges, PipelineError> {
-        // Of a run that was stopped, only a part was compared.
-        let interruptions = || self.pipeline.workers.stop.count();
-        let before = interruptions();
-        let found = self.walk.commit_changes(step.ids(), &DiffFilter::ALL, |_| true)?;
-        if let Some(index) = self.index.as_mut().filter(|_| interruptions() == before) {
+        let found = self.whole(|walk| walk.commit_changes(step.ids(), &DiffFilter::ALL, |_| true))?;
+        if let Some(index) = &mut self.index {
             index.add(step.commit.id, found.clone());
         }
         Ok(found)
@@ -117,7 +128,7 @@ impl<'p> History<'p> {
         let nodes = || self.pipeline.chosen_nodes(filter);
         match self.index.as_ref().map(|index| index.changes(step.commit.id, filter, &nodes())) {
             Some(Known::Whole(changes)) => Ok(changes),
-            _ => self.walk.changes(step.ids(), filter),
+            _ => self.whole(|walk| walk.changes(step.ids(), filter)),
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::pipeline::judge::Sides;
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::{self, Report, Style};
 use crate::snapshot::{Format, Snapshots};
-use crate::workers::{Stop, Workers};
+use crate::workers::{Counted, Stop, Workers};
 
 /// The file name of a profile in a request. It sets the format.
 const PROFILE_FILE_NAME: &str = "profile.json";
@@ -198,7 +198,7 @@ impl EffectiveValues {
     /// Returns workers that stop when the answer is no longer wanted.
     fn workers(&self, stop: &Arc<dyn Stop>) -> Workers {
         let either = Either([self.workspace.workers.stop.clone(), stop.clone()]);
-        Workers { stop: Arc::new(either), ..self.workspace.workers.clone() }
+        Workers { stop: Arc::new(Counted::new(Arc::new(either))), ..self.workspace.workers.clone() }
     }
 
     /// Reads the profile of a request.
@@ -273,16 +273,19 @@ fn written(
     format: report::Format,
     files: Option<String>,
 ) -> std::result::Result<Vec<u8>, AnswerError> {
-    let mut out = Bounded { text: Vec::new(), most: LARGEST_REPORT };
     let mut style = Style::default();
     style.markdown.link_base = files;
-    let result = report::write(report, format, &style, &mut out);
-    let too_large = |_| {
-        let text =
-            format!("the report has more than {LARGEST_REPORT} bytes: ask for another format, or run `hierad diff`");
-        AnswerError::Failed(text)
-    };
-    result.map(|()| out.text).map_err(too_large)
+    bounded(|out| report::write(report, format, &style, out), "ask for another format, or run `hierad diff`")
+}
+
+/// Returns what `write` writes, or fails with advice if it is too large for an answer.
+fn bounded(
+    write: impl FnOnce(&mut Bounded) -> io::Result<()>,
+    advice: &str,
+) -> std::result::Result<Vec<u8>, AnswerError> {
+    let mut out = Bounded { text: Vec::new(), most: LARGEST_REPORT };
+    let too_large = |_| AnswerError::Failed(format!("the report has more than {LARGEST_REPORT} bytes: {advice}"));
+    write(&mut out).map(|()| out.text).map_err(too_large)
 }
 
 /// The maximum size of a report in an answer, in bytes.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,6 @@ use crate::app::workspace::history::index_folder;
 use crate::app::{BranchPipelines, Overrides};
 use crate::disk::can_write;
 use crate::git::{BranchName, BranchPatterns, Branches, CommitId, Repository, bound};
-use crate::process::with_low_priority;
 
 /// The interval of looks at the branches. Their tips must have stayed since the last look: in a series of commits,
 /// nothing is done.
@@ -23,8 +22,12 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The interval of looks at a process that runs.
 const RUN_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The pause after a process, as a multiple of the time that it took.
+/// The pause after a process, as a multiple of the time that it took, and the least pause after one that failed.
 const PAUSE_FACTOR: u32 = 10;
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_mins(1);
+
+/// Held while a process runs: there is one at a time, of all repositories.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Extends the index as long as somebody uses the pipelines of a repository, with the flags of this run of `program`.
 pub(super) fn keep_history(open: &OpenRepository, overrides: &Overrides, program: Option<&Arc<Program>>) {
@@ -67,18 +70,33 @@ impl Keeper {
                 continue;
             }
             self.done.retain(|branch, _| tips.contains_key(branch));
+            next = Instant::now() + self.extend_all(tips);
+        }
+    }
+
+    /// Extends the index for the branches that it is not extended for, and returns the pause that is due.
+    fn extend_all(&mut self, tips: Branches) -> Duration {
+        let mut pause = Duration::ZERO;
+        for (branch, tip) in tips {
+            if self.done.get(&branch) == Some(&tip) || !self.is_wanted() {
+                continue;
+            }
+            let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
             let start = Instant::now();
-            for (branch, tip) in tips {
-                if self.done.insert(branch.clone(), tip) == Some(tip) {
-                    continue;
+            let result = self.extend(&branch);
+            pause += start.elapsed() * PAUSE_FACTOR;
+            match result {
+                Ok(()) => {
+                    tracing::debug!(%branch, %tip, "the history is in the index");
+                    self.done.insert(branch, tip);
                 }
-                match self.extend(&branch) {
-                    Ok(()) => tracing::debug!(%branch, %tip, "the history is in the index"),
-                    Err(error) => tracing::debug!(%branch, %tip, %error, "the index of the history is not extended"),
+                Err(error) => {
+                    tracing::debug!(%branch, %tip, %error, "the index of the history is not extended");
+                    pause = pause.max(PAUSE_AFTER_FAILURE);
                 }
             }
-            next = Instant::now() + start.elapsed() * PAUSE_FACTOR;
         }
+        pause
     }
 
     fn is_wanted(&self) -> bool {
@@ -93,9 +111,8 @@ impl Keeper {
             .args(["log", "--index-only"])
             .arg(format!("--rev=refs/heads/{branch}"))
             .args(self.overrides.arguments());
-        let Some(mut command) = bound(&command) else { return Ok(()) };
+        let mut command = bound(&command).ok_or_else(|| io::Error::other("nothing would end the process"))?;
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        with_low_priority(&child);
         loop {
             if let Some(status) = child.try_wait()? {
                 return if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) };

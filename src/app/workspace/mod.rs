@@ -117,7 +117,8 @@ impl Workspace {
         let clones = Arc::new(ModuleClones::in_folders(settings.module_clones.clone()));
         let outside = Arc::new(Outside::find(&settings.global_hiera_config, &repository)?);
         let guard = Arc::new(Guard::begun(&settings.limits));
-        let workers = Workers { limits: settings.limits.run, stop: guard.clone(), ..overrides.workers() };
+        let stop = Arc::new(Counted::new(guard.clone()));
+        let workers = Workers { limits: settings.limits.run, stop, ..overrides.workers() };
         Ok(Workspace {
             repository,
             settings,

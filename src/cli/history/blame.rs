@@ -63,7 +63,7 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
         DiffFilter { key: &|key| any_matches(&keys, key), node: &|name| any(&arguments.node, name), paths: &[] };
     let nodes = asked.pipeline.chosen_nodes(&filter).len();
     let (mut history, mut commits) = asked.history()?;
-    let parts = history.blame(tip, &mut commits, &filter)?;
+    let parts = history.blame(tip, &mut commits, &filter, usize::MAX)?;
     let is_cut = commits.is_cut;
     drop((progress, history, commits));
     let is_text = arguments.format == Format::Text && !arguments.porcelain;

@@ -11,13 +11,14 @@ use crate::app::Workspace;
 use crate::cli::arguments::filter::matches_a_node;
 use crate::cli::diff::style;
 use crate::cli::output::pager::Paged;
-use crate::cli::{Global, Result, Status, output};
+use crate::cli::{Global, Result, Status, bound, output};
 use crate::git::CommitId;
 use crate::hiera::key::any_matches;
 use crate::history::Query;
 use crate::history::needle::Needle;
 use crate::pattern::{Pattern, any};
 use crate::pipeline::DiffFilter;
+use crate::process::lower_priority;
 use crate::report::writers::{json, text};
 use crate::report::{Report, count};
 
@@ -77,6 +78,10 @@ enum Format {
 
 pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (keys, range) = divided(&arguments.words)?;
+    if arguments.index_only {
+        lower_priority();
+        bound::end_first();
+    }
     let workspace = global.open()?;
     let mut progress = Some(global.show_progress(&workspace));
     let mut asked = Asked::open(global, workspace, &arguments.span, range)?;
@@ -128,7 +133,7 @@ fn index(asked: &mut Asked) -> Result {
     let (mut history, commits) = asked.history()?;
     let mut misses = 0;
     for step in commits {
-        misses += usize::from(!history.keep(&step?)?);
+        misses = if history.keep(&step?)? { 0 } else { misses + 1 };
         if misses > MAX_MISSES {
             break;
         }
@@ -136,7 +141,7 @@ fn index(asked: &mut Asked) -> Result {
     Ok(Status::Done)
 }
 
-/// The number of commits that are compared in vain.
+/// The number of commits in a row that are compared in vain.
 const MAX_MISSES: usize = 20;
 
 impl Arguments {

@@ -1,5 +1,6 @@
 //! The interface to effective values. The caller implements it, since finding them takes settings.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::git::CommitId;
@@ -111,8 +112,8 @@ pub struct HistoryRequest {
     pub nodes: Vec<Pattern>,
     /// The text that values are searched for.
     pub text: Option<String>,
-    /// The place from which an earlier answer goes on.
-    pub after: Option<CommitId>,
+    /// The place from which an earlier page goes on.
+    pub after: Option<HistoryPlace>,
     /// The maximum number of entries.
     pub limit: usize,
 }
@@ -128,8 +129,31 @@ pub struct HistoryPage {
     pub unseen: Vec<CommitId>,
     /// The headlines of what cannot be seen at the last commit, so that any commit may change values unseen.
     pub blind_spots: Vec<String>,
-    /// The last commit that was looked at; `None` if that was the first of the history.
-    pub next: Option<CommitId>,
+    /// The place from which the next page goes on; `None` if this is the last.
+    pub next: Option<HistoryPlace>,
+}
+
+/// A place in a history, which stays that of its tip if the branch goes on or is rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryPlace {
+    /// The last commit of the history.
+    pub tip: CommitId,
+    /// The last one that was looked at, from the tip backwards.
+    pub last: CommitId,
+}
+
+impl fmt::Display for HistoryPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.tip, self.last)
+    }
+}
+
+impl HistoryPlace {
+    /// Reads a place as it is shown.
+    pub fn parse(text: &str) -> Option<HistoryPlace> {
+        let (tip, last) = text.split_once('.')?;
+        Some(HistoryPlace { tip: CommitId::from_hex(tip)?, last: CommitId::from_hex(last)? })
+    }
 }
 
 /// The parts of values.

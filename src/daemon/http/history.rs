@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::answers::{Answers, Blamed, HistoryPage, HistoryRequest};
+use super::answers::{Answers, Blamed, HistoryPage, HistoryPlace, HistoryRequest};
 use super::parameters::Parameters;
 use super::problem::Problem;
 use super::response::json;
@@ -60,7 +60,7 @@ pub(super) async fn log(
         entries: raw(entries)?,
         unseen: unseen.iter().map(CommitId::to_string).collect(),
         blind_spots,
-        next: next.as_ref().map(CommitId::to_string),
+        next: next.as_ref().map(HistoryPlace::to_string),
     })
 }
 
@@ -80,8 +80,8 @@ pub(super) async fn blame(
 }
 
 fn request(parameters: &Parameters) -> Result<HistoryRequest, Problem> {
-    let after = parameters.text("after").map(|id| {
-        CommitId::from_hex(id).ok_or_else(|| Problem::wrong("'after' must be the 'next' of the page before"))
+    let after = parameters.text("after").map(|place| {
+        HistoryPlace::parse(place).ok_or_else(|| Problem::wrong("'after' must be the 'next' of the page before"))
     });
     Ok(HistoryRequest {
         revision: revision(parameters.text("rev"))?,

@@ -44,8 +44,8 @@ use crate::event::RepositoryName;
 use crate::forge::Forge;
 
 pub use answers::{
-    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupNode, LookupRequest,
-    LookupResponse, NodeSnapshot,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryPlace, HistoryRequest, LookupNode,
+    LookupRequest, LookupResponse, NodeSnapshot,
 };
 pub use in_process::InProcessServer;
 

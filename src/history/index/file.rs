@@ -15,10 +15,12 @@ use super::packed::Segment;
 use crate::hex::Hex;
 
 /// The beginning of the files of this build: another build may find other values.
-const HEADER: &str = concat!("hierad history 2 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
+const HEADER: &str = concat!("hierad history 3 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
 
-/// The maximum number of files in a folder; beyond it, the one that was written least recently is removed.
-const MAX_FILES: usize = 16;
+/// The maximum number of files in a folder, and of their bytes; beyond it, those that were written least recently are
+/// removed.
+const MAX_FILES: usize = 64;
+const MAX_BYTES: u64 = 512 << 20;
 
 /// An index on disk.
 pub(super) struct IndexFile {
@@ -158,12 +160,18 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
         let entry = entry?;
         let metadata = entry.metadata()?;
         if metadata.is_file() {
-            files.push((metadata.modified()?, entry.path()));
+            files.push((metadata.modified()?, entry.path(), metadata.len()));
         }
     }
-    files.sort_unstable();
-    let most = files.len().saturating_sub(MAX_FILES);
-    files[..most].iter().try_for_each(|(_, path)| fs::remove_file(path))
+    files.sort_unstable_by(|one, other| other.cmp(one));
+    let mut bytes = 0;
+    for (number, (_, path, size)) in files.into_iter().enumerate() {
+        bytes += size;
+        if number > 0 && (number >= MAX_FILES || bytes > MAX_BYTES) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 fn header(identity: Identity, number: [u8; 16]) -> Vec<u8> {
@@ -269,14 +277,14 @@ mod tests {
     #[test]
     fn the_oldest_files_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        for number in 0..20 {
+        for number in 0..70 {
             let mut file = IndexFile::open(folder.path(), Identity([number; 20])).0;
             append(&mut file, "a").unwrap();
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(number));
             File::options().append(true).open(&file.path).unwrap().set_modified(time).unwrap();
         }
         let is_there = |number: u8| path_in(folder.path(), Identity([number; 20])).exists();
-        assert_eq!((0..20).filter(|number| is_there(*number)).collect::<Vec<_>>(), (4..20).collect::<Vec<_>>());
+        assert_eq!((0..70).filter(|number| is_there(*number)).collect::<Vec<_>>(), (6..70).collect::<Vec<_>>());
     }
 
     #[cfg(unix)]

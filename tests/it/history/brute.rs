@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hierad::diff::{Diff, Former, former, innermost, leaves};
 use hierad::disk::Disk;
@@ -17,7 +18,7 @@ use hierad::node::NodeId;
 use hierad::pipeline::{DiffFilter, Pipeline, RevisionId};
 use hierad::report::writers::json;
 use hierad::value::{Value, ValuePath};
-use hierad::workers::Workers;
+use hierad::workers::{Counted, Stop, Workers};
 
 use super::site::Site;
 use crate::support::extent::full_or;
@@ -131,7 +132,8 @@ fn expected_blame(history: &[(CommitId, Answers)], key: &(Arc<str>, NodeId), pat
 fn check_blame(site: &Site, pipeline: &Pipeline, history: &[(CommitId, Answers)], index: Option<Index>) -> usize {
     let tip = site.tip();
     let mut commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
-    let rows = History::new(pipeline, tip, index).unwrap().blame(tip, &mut commits, &DiffFilter::ALL).unwrap();
+    let rows =
+        History::new(pipeline, tip, index).unwrap().blame(tip, &mut commits, &DiffFilter::ALL, usize::MAX).unwrap();
     let mut found = BTreeMap::new();
     for row in &rows {
         for node in row.nodes.iter() {
@@ -214,6 +216,38 @@ fn histories_are_those_of_commits_resolved_one_by_one() {
 fn index(site: &Site, pipeline: &Pipeline) -> Index {
     let disk = Arc::new(Disk::new());
     Index::open(&site.sandbox.beside("index"), pipeline.fleet.clone(), "settings", disk).unwrap()
+}
+
+/// Has a reason after some questions.
+struct After(AtomicUsize);
+
+impl Stop for After {
+    fn reason(&self) -> Option<Arc<str>> {
+        let left = self.0.load(Ordering::Relaxed);
+        self.0.store(left.saturating_sub(1), Ordering::Relaxed);
+        (left == 0).then(|| "stopped".into())
+    }
+}
+
+/// A run that is stopped, at whatever time, fails, and leaves nothing wrong in the index.
+#[test]
+fn a_stopped_run_keeps_nothing_that_is_not_whole() {
+    let mut failures = 0;
+    for seed in 1..=full_or(100, 8) {
+        let mut site = Site::new(500 + seed, 8);
+        let (pipeline, tip) = (site.pipeline(0), site.tip());
+        let all = Query { filter: DiffFilter::ALL, is_of_all: true, needle: None };
+        let expected = entries(&pipeline, tip, &all, None);
+        let stop = Counted::new(Arc::new(After(AtomicUsize::new(site.random.below(60)))));
+        let stopped = pipeline.with_workers(Workers { stop: Arc::new(stop), ..Workers::of(1) });
+        let mut history = History::new(&stopped, tip, Some(index(&site, &pipeline))).unwrap();
+        for step in Span::up_to(tip).commits(pipeline.repository()).unwrap() {
+            failures += usize::from(history.keep(&step.unwrap()).is_err());
+        }
+        drop(history);
+        assert_eq!(entries(&pipeline, tip, &all, Some(index(&site, &pipeline))), expected, "seed {seed}");
+    }
+    assert!(failures > 0);
 }
 
 /// The entries of a log, as JSON.

@@ -236,6 +236,26 @@ fn by_index(site: &Sandbox, change: impl FnOnce()) -> [String; 2] {
 }
 
 #[test]
+fn what_exceeds_a_budget_in_a_whole_history_counts_alone() {
+    let site = site();
+    let keys = |number: usize| {
+        let key = |at: usize| format!("k{at}: \"{number} %{{lookup('list')}} %{{lookup('other')}}\"\n");
+        format!("list: [one, two]\nother: x\n{}", (0..100).map(key).collect::<String>())
+    };
+    for number in 0..3 {
+        site.write("data/common.yaml", keys(number));
+        site.commit("all keys");
+    }
+    site.settings("profiles: ../nodes\nlimits: {steps: 40000}\n");
+    assert!(site.hierad("diff HEAD~1 HEAD").ok().contains("the budget of the run is used up"));
+    for key in ["k0", "k7", "k99"] {
+        site.hierad("log --oneline").ok();
+        let [by_index, without] = ["", "--no-cache"].map(|option| subjects(&site, &format!("{key} {option}")));
+        assert_eq!((without.len(), by_index), (3, without), "{key}");
+    }
+}
+
+#[test]
 fn facts_that_only_computed_variables_read_are_not_forgotten() {
     let site = site();
     let profile = |zone: &str| {

@@ -95,7 +95,7 @@ fn histories_are_answered_as_by_the_commands() {
         ("/v1/history?rev=none", 404, "none"),
         ("/v1/history?key=re:[", 422, "'key': 're:[' is not a valid pattern"),
         ("/v1/history?after=1", 400, "'next'"),
-        (&format!("/v1/history?after={}", "1".repeat(40)), 404, "1111"),
+        (&format!("/v1/history?after={0}.{0}", "1".repeat(40)), 404, "1111"),
         ("/v1/history?limit=0", 400, "from 1 to 1000"),
         ("/v1/blame", 422, "'key' or 'node' is needed"),
         ("/v1/blame?key=none", 404, "no data file at"),

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{EffectiveValues, LARGEST_REPORT, broken, check_still_wanted};
-use crate::daemon::http::{AnswerError, Blamed, HistoryPage, HistoryRequest};
-use crate::git::CommitId;
+use super::{EffectiveValues, LARGEST_REPORT, bounded, broken};
+use crate::daemon::http::{AnswerError, Blamed, HistoryPage, HistoryPlace, HistoryRequest};
+use crate::git::{BranchName, CommitId};
 use crate::hiera::key::any_matches;
+use crate::history::blame::BlameError;
 use crate::history::commits::Span;
 use crate::history::needle::Needle;
 use crate::history::{History, Query};
 use crate::pattern::any;
-use crate::pipeline::{DiffFilter, Pipeline, RevisionId};
+use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::Report;
 use crate::report::writers::json;
 use crate::workers::Stop;
@@ -21,13 +22,15 @@ type Result<T> = std::result::Result<T, AnswerError>;
 /// The time after which a page ends, full or not: the next one goes on.
 const PAGE_TIME: Duration = Duration::from_secs(10);
 
+/// The maximum number of parts of values in an answer.
+const MAX_PARTS: usize = 50_000;
+
 /// A question, and what is needed to answer it.
 pub(super) struct Question<'q> {
     pipeline: &'q Pipeline,
     history: History<'q>,
     tip: CommitId,
     request: &'q HistoryRequest,
-    stop: &'q Arc<dyn Stop>,
 }
 
 impl EffectiveValues {
@@ -39,32 +42,47 @@ impl EffectiveValues {
         answer: impl Fn(Question<'_>) -> Result<T>,
     ) -> Result<T> {
         let requested = self.resolve(&request.revision)?;
-        let (tip, branch) = (requested.commit, requested.branch.as_ref());
-        if let Some(after) = request.after {
-            self.commit(&after.to_string())?;
+        let branch = requested.branch.as_ref();
+        let tip = request.after.map_or(requested.commit, |place| place.tip);
+        for id in request.after.iter().flat_map(|place| [place.tip, place.last]) {
+            if self.commit(&id.to_string())? != id {
+                return Err(AnswerError::Unknown(format!("{id} is no commit")));
+            }
         }
         self.retry_while_profiles_change(branch, |pipeline| {
-            let index = self.workspace.history_index(pipeline.fleet.clone(), branch).map_err(broken)?;
-            let history = History::new(pipeline, tip, index).map_err(broken)?;
-            let is_of_node = |name: &str| any(&request.nodes, name);
-            if !request.nodes.is_empty() && !pipeline.fleet.iter().any(|(_, name)| is_of_node(name)) {
-                return Err(AnswerError::Unknown("no node has such a name".to_owned()));
-            }
-            answer(Question { pipeline, history, tip, request, stop })
+            let pipeline = pipeline.with_workers(self.workers(stop));
+            self.answer_with(&pipeline, (tip, branch), request, &answer)
         })
+    }
+
+    fn answer_with<T>(
+        &self,
+        pipeline: &Pipeline,
+        (tip, branch): (CommitId, Option<&BranchName>),
+        request: &HistoryRequest,
+        answer: &impl Fn(Question<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let index = self.workspace.history_index(pipeline.fleet.clone(), branch).map_err(broken)?;
+        let history = History::new(pipeline, tip, index).map_err(failed)?;
+        let is_of_node = |name: &str| any(&request.nodes, name);
+        if !request.nodes.is_empty() && !pipeline.fleet.iter().any(|(_, name)| is_of_node(name)) {
+            return Err(AnswerError::Unknown("no node has such a name".to_owned()));
+        }
+        answer(Question { pipeline, history, tip, request })
     }
 }
 
 impl Question<'_> {
-    /// Returns the headlines of what cannot be seen at the last commit.
-    fn blind_spots(&self) -> Result<Vec<String>> {
-        let spots = self.pipeline.unseen_at(RevisionId::Commit(self.tip)).map_err(broken)?;
-        Ok(spots.into_iter().map(|spot| spot.headline).collect())
+    /// Returns the headlines of what cannot be seen at the last commit, and in a history that is cut off.
+    fn blind_spots(&self, is_cut: bool) -> Result<Vec<String>> {
+        let spots = self.pipeline.unseen_at(RevisionId::Commit(self.tip)).map_err(failed)?;
+        let cut = is_cut.then(|| "the clone is shallow: it lacks the rest of the history".to_owned());
+        Ok(spots.into_iter().map(|spot| spot.headline).chain(cut).collect())
     }
 
     /// Fails if the last commit has none of the keys: their names may be wrong.
     fn check_keys(&self) -> Result<()> {
-        let known = self.pipeline.keys(&[RevisionId::Commit(self.tip)]).map_err(broken)?;
+        let known = self.pipeline.keys(&[RevisionId::Commit(self.tip)]).map_err(failed)?;
         if known.iter().any(|key| any_matches(&self.request.keys, key)) {
             return Ok(());
         }
@@ -74,7 +92,7 @@ impl Question<'_> {
 
 /// Returns a page of reports on the commits that change the keys.
 pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
-    let Question { pipeline, tip, request, stop, .. } = question;
+    let Question { pipeline, tip, request, .. } = question;
     let HistoryRequest { keys, nodes, text, .. } = request;
     let query = Query {
         filter: DiffFilter { key: &|key| any_matches(keys, key), node: &|name| any(nodes, name), paths: &[] },
@@ -82,48 +100,68 @@ pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
         needle: text.clone().map(Needle::Text),
     };
     let end = Instant::now() + PAGE_TIME;
-    let (entries, blind_spots) = (Vec::new(), question.blind_spots()?);
-    let mut page = HistoryPage { commit: tip, entries, unseen: Vec::new(), blind_spots, next: None };
-    let mut size = 0;
-    let span = Span::up_to(request.after.unwrap_or(tip));
-    for step in span.commits(pipeline.repository()).map_err(broken)?.skip(usize::from(request.after.is_some())) {
-        let is_full = page.entries.len() == request.limit || size > LARGEST_REPORT;
-        if is_full || page.next.is_some() && Instant::now() > end {
-            page.unseen = question.history.masked;
-            return Ok(page);
+    let (mut entries, mut size, mut last) = (Vec::new(), 0, None);
+    let mut commits =
+        Span::up_to(request.after.map_or(tip, |place| place.last)).commits(pipeline.repository()).map_err(broken)?;
+    if request.after.is_some() {
+        commits.next().transpose().map_err(broken)?;
+    }
+    let is_last = loop {
+        if entries.len() == request.limit || size > LARGEST_REPORT || last.is_some() && Instant::now() > end {
+            break false;
         }
-        check_still_wanted(stop)?;
-        let step = step.map_err(broken)?;
-        if let Some(report) = question.history.report(&step, &query).map_err(broken)? {
+        let Some(step) = commits.next().transpose().map_err(broken)? else { break true };
+        if let Some(report) = question.history.report(&step, &query).map_err(failed)? {
             let entry = written(&report)?;
             size += entry.len();
-            page.entries.push(entry);
+            entries.push(entry);
         }
-        page.next = Some(step.commit.id);
-    }
-    if page.entries.is_empty() && request.after.is_none() {
+        last = Some(HistoryPlace { tip, last: step.commit.id });
+    };
+    if is_last && entries.is_empty() && request.after.is_none() {
         question.check_keys()?;
     }
-    Ok(HistoryPage { unseen: question.history.masked, next: None, ..page })
+    let blind_spots = question.blind_spots(commits.is_cut)?;
+    let next = last.filter(|_| !is_last);
+    Ok(HistoryPage { commit: tip, entries, unseen: question.history.masked, blind_spots, next })
 }
 
 fn written(report: &Report) -> Result<String> {
-    let mut text = Vec::new();
-    json::write(report, json::Options { pretty: false, full: false }, &mut text).map_err(broken)?;
+    let options = json::Options { pretty: false, full: false };
+    let text = bounded(|out| json::write(report, options, out), "ask for fewer keys or nodes")?;
     String::from_utf8(text).map_err(broken)
 }
 
 /// Returns the commits that made the values at the tip what they are.
 pub(super) fn blamed(mut question: Question<'_>) -> Result<Blamed> {
-    let Question { pipeline, tip, request, stop, .. } = question;
+    let Question { pipeline, tip, request, .. } = question;
     let HistoryRequest { keys, nodes, .. } = request;
     let filter = DiffFilter { key: &|key| any_matches(keys, key), node: &|name| any(nodes, name), paths: &[] };
-    let mut commits = Span::up_to(tip).commits(pipeline.repository()).map_err(broken)?.until(stop.clone());
-    let parts = question.history.blame(tip, &mut commits, &filter).map_err(broken)?;
-    check_still_wanted(stop)?;
-    if parts.is_empty() {
+    let mut commits = Span::up_to(tip).commits(pipeline.repository()).map_err(broken)?;
+    let found = question.history.blame(tip, &mut commits, &filter, MAX_PARTS).map_err(|error| match error {
+        BlameError::Pipeline(error) => failed(error),
+        BlameError::TooMany(_) => AnswerError::Failed(error.to_string()),
+        BlameError::History(error) => broken(error),
+    })?;
+    if found.is_empty() {
         question.check_keys()?;
     }
-    let parts = parts.iter().map(|part| part.to_json(&pipeline.fleet)).collect::<serde_json::Result<_>>();
-    Ok(Blamed { commit: tip, parts: parts.map_err(broken)?, blind_spots: question.blind_spots()? })
+    let (mut parts, mut size) = (Vec::new(), 0);
+    for part in found {
+        let text = part.to_json(&pipeline.fleet).map_err(broken)?;
+        size += text.len();
+        if size > LARGEST_REPORT {
+            let text = format!("the answer has more than {LARGEST_REPORT} bytes: ask for fewer keys or nodes");
+            return Err(AnswerError::Failed(text));
+        }
+        parts.push(text);
+    }
+    Ok(Blamed { commit: tip, parts, blind_spots: question.blind_spots(commits.is_cut)? })
+}
+
+fn failed(error: PipelineError) -> AnswerError {
+    match error {
+        PipelineError::Stopped(reason) => AnswerError::Later(reason.to_string()),
+        error => broken(error),
+    }
 }
