@@ -129,10 +129,11 @@ fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Wor
 
 /// Returns the answer for a key that was left out, because there are `too_many` answers or the budget of the run is
 /// used up.
-fn left_out((_, _, nodes, _): Task<'_>, too_many: Option<&Arc<Outcome>>, workers: &Workers) -> Vec<Answer> {
-    // Without the name of the key, so that all keys fail in the same words, and reports have them in one line.
-    let used_up =
-        || "the budget of the run is used up, and this key takes more than its share ('limits' in hierad.yaml)".into();
+fn left_out((_, key, nodes, _): Task<'_>, too_many: Option<&Arc<Outcome>>, workers: &Workers) -> Vec<Answer> {
+    let used_up = || {
+        format!("the budget of the run is used up, and '{key}' takes more than its share ('limits' in hierad.yaml)")
+            .into()
+    };
     let outcome = match (workers.stop.reason(), too_many) {
         (None, Some(too_many)) => too_many.clone(),
         (reason, _) => Arc::new(failed(reason.unwrap_or_else(used_up))),
