@@ -10,12 +10,13 @@ use hierad::disk::Disk;
 use hierad::fleet::{self, Revision};
 use hierad::git::CommitId;
 use hierad::hiera::Outcome;
+use hierad::history::blame::BlameError;
 use hierad::history::commits::Span;
 use hierad::history::index::Index;
 use hierad::history::transitions::Condition;
 use hierad::history::{History, Query};
 use hierad::node::NodeId;
-use hierad::pipeline::{DiffFilter, Pipeline, RevisionId};
+use hierad::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use hierad::report::writers::json;
 use hierad::value::{Value, ValuePath};
 use hierad::workers::{Counted, Stop, Workers};
@@ -248,6 +249,24 @@ fn a_stopped_run_keeps_nothing_that_is_not_whole() {
         assert_eq!(entries(&pipeline, tip, &all, Some(index(&site, &pipeline))), expected, "seed {seed}");
     }
     assert!(failures > 0);
+}
+
+#[test]
+fn a_blame_has_bounds() {
+    let site = Site::new(1, 5);
+    let (pipeline, tip) = (site.pipeline(0), site.tip());
+    let blame = |pipeline: &Pipeline, most| {
+        let mut commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
+        History::new(pipeline, tip, None)
+            .unwrap()
+            .blame(tip, &mut commits, &DiffFilter::ALL, most)
+            .map(|parts| parts.len())
+    };
+    assert!(blame(&pipeline, usize::MAX).unwrap() > 1);
+    assert!(matches!(blame(&pipeline, 1), Err(BlameError::TooMany(1))));
+    let stop = Arc::new(Counted::new(Arc::new(After(AtomicUsize::new(0)))));
+    let stopped = pipeline.with_workers(Workers { stop, ..Workers::of(1) });
+    assert!(matches!(blame(&stopped, usize::MAX), Err(BlameError::Pipeline(PipelineError::Stopped(_)))));
 }
 
 /// The entries of a log, as JSON.

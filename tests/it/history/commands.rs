@@ -10,7 +10,7 @@ const START: &str = "-- hiera.yaml\nversion: 5\nhierarchy:\n- {name: Node, path:
                      - {name: Common, path: common.yaml}\n-- data/common.yaml\nport: 80\nlist: [one, two]\nother: x\n";
 
 /// A repository in which `port` becomes 81, 80 and 82 again, and nodes `a` and `b`.
-fn site() -> Sandbox {
+pub(super) fn site() -> Sandbox {
     let site = Sandbox::of(START);
     for name in ["a", "b"] {
         std::fs::create_dir_all(site.beside("nodes")).unwrap();

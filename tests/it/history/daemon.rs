@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use super::commands;
 use super::site::Site;
 use crate::http::client::Daemon;
 use crate::support::Sandbox;
@@ -101,5 +102,49 @@ fn histories_are_answered_as_by_the_commands() {
         ("/v1/blame?key=none", 404, "no data file at"),
     ] {
         daemon.get(path).refuses(status, words);
+    }
+}
+
+/// The subjects of the entries of a page.
+fn subjects(page: &Json) -> Vec<&str> {
+    page["entries"].as_array().unwrap().iter().map(|entry| entry["after"]["summary"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn pages_stay_in_the_history_that_they_began_with() {
+    let site = commands::site();
+    let daemon = Daemon::start_in(site.root(), &site.beside("state"), "");
+    let first = daemon.get("/v1/history?key=port&limit=1").json();
+    assert_eq!(subjects(&first), ["port 82"]);
+    site.git(["reset", "--quiet", "--hard", "HEAD~4"]);
+    site.write("data/common.yaml", "port: 99\n");
+    site.commit("rewritten");
+    let next = first["next"].as_str().unwrap();
+    let rest = daemon.get(&format!("/v1/history?key=port&after={next}")).json();
+    assert_eq!(subjects(&rest), ["port 80 and other", "port 81", "first"]);
+    assert_eq!((&rest["commit"], &rest["next"]), (&first["commit"], &Json::Null));
+    assert_eq!(subjects(&daemon.get("/v1/history?key=port&limit=1").json()), ["rewritten"]);
+}
+
+#[test]
+fn what_a_history_cannot_show_is_told() {
+    let site = commands::site();
+    for text in ["port: [\n", "port: [\n# still\n"] {
+        site.write("data/common.yaml", text);
+        site.commit("broken");
+    }
+    let daemon = Daemon::start_in(site.root(), &site.beside("state"), "");
+    for query in ["key=port", "key=port&text=nowhere"] {
+        let page = daemon.get(&format!("/v1/history?{query}")).json();
+        assert_eq!(page["unseen"], json!([site.id("HEAD").to_string()]), "{query}");
+    }
+    drop(daemon);
+    let clone = site.beside("clone");
+    site.sh(&format!("git clone --quiet --depth 2 file://{} {}", site.root().display(), clone.display()));
+    std::fs::write(clone.join(".git/hierad.yaml"), format!("profiles: {}\n", site.beside("nodes").display())).unwrap();
+    let daemon = Daemon::start_in(&clone, &site.beside("other"), "");
+    for path in ["/v1/history?key=port", "/v1/blame?key=port"] {
+        let spots = daemon.get(path).json()["blind_spots"].to_string();
+        assert!(spots.contains("the clone is shallow"), "{path}: {spots}");
     }
 }

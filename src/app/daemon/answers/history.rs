@@ -83,7 +83,7 @@ impl Question<'_> {
     /// Fails if the last commit has none of the keys: their names may be wrong.
     fn check_keys(&self) -> Result<()> {
         let known = self.pipeline.keys(&[RevisionId::Commit(self.tip)]).map_err(failed)?;
-        if known.iter().any(|key| any_matches(&self.request.keys, key)) {
+        if self.request.keys.is_empty() || known.iter().any(|key| any_matches(&self.request.keys, key)) {
             return Ok(());
         }
         Err(AnswerError::Unknown(format!("no data file at {} has such a key", self.tip)))
