@@ -409,6 +409,17 @@ impl Pipeline {
         (nodes, count, covered)
     }
 
+    /// Returns what is found. Fails if the search was stopped: a part would be missing.
+    pub(crate) fn whole<T>(&self, find: impl FnOnce() -> Result<T, PipelineError>) -> Result<T, PipelineError> {
+        let stop = &self.workers.stop;
+        let count = stop.count();
+        let found = find()?;
+        if stop.count() == count {
+            return Ok(found);
+        }
+        Err(PipelineError::Stopped(stop.reason().unwrap_or_else(|| "other work has used what it needs".into())))
+    }
+
     /// Returns the nodes that pass `filter`.
     pub(crate) fn chosen_nodes(&self, filter: &DiffFilter<'_>) -> NodeSet {
         let nodes: NodeSet = self.fleet.iter().filter(|(_, name)| (filter.node)(name)).map(|(node, _)| node).collect();

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::arguments::as_of::AsOf;
 use super::arguments::filter::Chosen;
 use super::diff::ReportOutput;
 use super::lookup::unknown_node;
@@ -11,7 +12,7 @@ use crate::diff::Diff;
 use crate::git::BranchName;
 use crate::node::Assignment;
 use crate::pattern::Pattern;
-use crate::pipeline::Comparison;
+use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{Between, ComparedNode};
 
 /// Arguments of `compare`.
@@ -30,14 +31,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PATTERN")]
     key: Vec<Pattern>,
     #[command(flatten)]
+    as_of: AsOf,
+    #[command(flatten)]
     output: ReportOutput,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let nodes = compared_nodes(arguments)?;
-    let workspace = global.open()?;
+    let (workspace, point) = arguments.as_of.at(global, global.open()?, &arguments.revision)?;
     let progress = global.show_progress(&workspace);
-    let Comparison { report, effective: _effective } = compare(global, &workspace, arguments, nodes)?;
+    let Comparison { report, effective: _effective } = compare(global, &workspace, arguments, (nodes, point))?;
     drop(progress);
     arguments.output.write(&report, global, &workspace, false)
 }
@@ -63,9 +66,8 @@ fn compare(
     global: &Global,
     workspace: &Workspace,
     arguments: &Arguments,
-    nodes: Diff<ComparedNode>,
+    (nodes, point): (Diff<ComparedNode>, RevisionId),
 ) -> Result<Comparison> {
-    let point = workspace.point(&arguments.revision)?;
     let workspaces = nodes.as_ref().map(|node| in_environment(workspace, node));
     let Diff { before: first, after: second } = Diff::new(workspaces.before?, workspaces.after?);
     let branch = second.branch(&arguments.revision)?;

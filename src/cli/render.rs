@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::arguments::as_of::AsOf;
 use super::arguments::filter;
 use super::arguments::what_if::WhatIf;
 use super::diff::blind;
@@ -50,6 +51,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     allow_blind: bool,
     #[command(flatten)]
+    as_of: AsOf,
+    #[command(flatten)]
     what_if: WhatIf,
 }
 
@@ -79,6 +82,7 @@ impl Arguments {
             node,
             key: Vec::new(),
             allow_blind,
+            as_of: AsOf::default(),
             what_if: WhatIf::default(),
         }
     }
@@ -102,8 +106,8 @@ pub(super) fn render(
     branch: Option<&BranchName>,
     arguments: &Arguments,
 ) -> Result {
-    let progress = global.show_progress(workspace);
-    let point = workspace.point(&arguments.revision)?;
+    let (workspace, point) = &arguments.as_of.at(global, workspace.clone(), &arguments.revision)?;
+    let (progress, point) = (global.show_progress(workspace), *point);
     let pipeline = global.pipeline(workspace, branch, &[point], &|name: &str| any(&arguments.node, name))?;
     let nodes = pipeline.fleet.len();
     let revision = pipeline.revision(point)?;

@@ -91,18 +91,12 @@ impl<'p> History<'p> {
         self.whole(|walk| walk.commit_changes(step.ids(), &query.filter, is_wanted))
     }
 
-    /// Returns what a walk finds. Fails if it was stopped: of its finds, a part would be missing.
+    /// Returns what a walk finds, if it is not stopped.
     fn whole<T>(
         &mut self,
         find: impl FnOnce(&mut ValueWalk<'p>) -> Result<T, PipelineError>,
     ) -> Result<T, PipelineError> {
-        let stop = &self.pipeline.workers.stop;
-        let count = stop.count();
-        let found = find(&mut self.walk)?;
-        if stop.count() == count {
-            return Ok(found);
-        }
-        Err(PipelineError::Stopped(stop.reason().unwrap_or_else(|| "other work has used what it needs".into())))
+        self.pipeline.whole(|| find(&mut self.walk))
     }
 
     /// Adds a commit to the index, unless that has it. Returns false if the index does not keep what it changes.

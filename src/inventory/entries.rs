@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::answers::changes::{note, noted};
 use super::answers::store::{add_in_use, mark_in_use};
 use super::fetched::Usable;
 use super::joined::EntryMode;
 use super::site_pp::SitePp;
-use super::{AnswerSet, FactNames, FetchError, Request, SourceFiles, Stored};
+use super::{AnswerSet, FactNames, FactsChange, FetchError, Request, SourceFiles, Stored};
 use crate::inventory::files::{EnvironmentOfNodes, FindError, ProfileFiles};
 use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
@@ -86,6 +87,16 @@ impl Inventory {
     /// Marks the answers of these sets as in use, instead of those marked before.
     pub fn mark_in_use(&self, sets: &[AnswerSet]) -> std::io::Result<()> {
         mark_in_use(&self.folder, sets)
+    }
+
+    /// Notes a change of facts that is reported. Its answers are kept for as long as it is among the last ones.
+    pub fn note_change(&self, change: FactsChange) -> std::io::Result<()> {
+        note(&self.folder, change)
+    }
+
+    /// Returns the changes of facts that were noted, the oldest first.
+    pub fn noted_changes(&self) -> Vec<FactsChange> {
+        noted(&self.folder).unwrap_or_default()
     }
 
     /// Returns the answer that replaces a source's last one, if it is still kept.

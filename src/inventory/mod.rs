@@ -26,6 +26,7 @@ mod sourced;
 mod sources;
 
 pub use answers::answer_set::AnswerSet;
+pub use answers::changes::FactsChange;
 pub use answers::store::{Header, Store, Stored};
 pub use entries::{Inventory, OpenError};
 pub use error::FetchError;

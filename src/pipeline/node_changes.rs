@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::Diagnostic;
-use crate::diff::{self, Diff};
+use crate::diff::{self, Change, Changes, Diff};
 use crate::fleet::{self, ChangedVariable, Distinction, Effective, Finding, Fleet, Revision};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
@@ -17,6 +17,14 @@ use crate::{blind_spots, causes};
 
 /// The maximum number of characters of a value in a finding.
 const MAX_SHOWN_CHARACTERS: usize = 60;
+
+/// One revision on two fleets.
+struct Compared<'c> {
+    before: &'c Arc<Fleet>,
+    id: RevisionId,
+    revisions: Diff<&'c Revision>,
+    effective: &'c Diff<Effective>,
+}
 
 impl Pipeline {
     /// Compares the values at a revision on the nodes `before` with those on the pipeline's own. Nodes at the same
@@ -34,36 +42,16 @@ impl Pipeline {
         let is = self.cached_revision(id)?;
         let revisions = Diff::new(&was, &*is);
         let keys = fleet_keys(revisions);
-        // Answers that interpolate different values into the same text are not equal here: facts are what differs.
-        let resolve = |revision: &Revision| fleet::resolve(revision, &self.fleet.everywhere(&keys), &self.workers);
-        let effective = revisions.map(resolve);
-        let changes = diff::changes(effective.as_ref(), &self.workers);
+        let (effective, changes) = self.changes_between(revisions, &keys);
         let mut spots = self.spots_between(revisions, &effective, id, &between);
-        let (nodes, count, mut changes) = self.filter_changes(filter, &keys, changes, &mut spots);
+        let (nodes, _, mut changes) = self.filter_changes(filter, &keys, changes, &mut spots);
         let is_of_nodes = matches!(between, Between::Nodes(_));
         if is_of_nodes {
             // Two secrets that are the same are of no interest, however each is encrypted.
             changes.reencrypted.clear();
         }
-        let variables = self.fleet.changed_variables(before)?;
-        let findings: Vec<Finding> = variables.iter().map(|changed| finding(changed, is_of_nodes)).collect();
-        let both = (revisions, effective.as_ref());
-        let mut report = Report::new(Input {
-            commit: Diff::new(self.commit(id)?, self.commit(id)?),
-            names: self.names.clone(),
-            nodes,
-            keys: count,
-            former_keys: was.keys.iter().filter(|key| (filter.key)(key)).count(),
-            // No line differs, so all that is found are the places of values.
-            origins: causes::find(&changes, both, Vec::new(), &spots, &self.workers)?,
-            changes,
-            uses: BTreeMap::new(),
-            distinctions: Distinction::between([&was.environment, &is.environment], &BTreeSet::new(), &is.fleet)?,
-            disclosure: &self.disclosure,
-            findings: Diff::new(&[], &findings),
-            blind_spots: spots,
-            is_unreadable: revisions.map(|revision| self.unreadable(revision).is_some()),
-        });
+        let compared = Compared { before, id, revisions, effective: &effective };
+        let mut report = self.report_on_nodes(&compared, filter, (nodes, changes), spots, is_of_nodes)?;
         if between == Between::Facts {
             report.policies = self.judge.policies(self.base(id), &report);
             report.judge = self.judge.id(self.base(id)).map(|id| id.to_string());
@@ -72,6 +60,74 @@ impl Pipeline {
         before.take_failure().map_or(Ok(()), Err)?;
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
+    }
+
+    /// Returns what other facts of the same nodes change at a revision, as an entry of a history: only the keys and
+    /// nodes asked for, and of these only the changes that are wanted. Returns `None` if there are none.
+    pub fn facts_entry(
+        &self,
+        before: &Arc<Fleet>,
+        id: RevisionId,
+        filter: &DiffFilter<'_>,
+        is_wanted: impl Fn(&Change) -> bool,
+    ) -> Result<Option<Report>, PipelineError> {
+        let was = Revision::new(self.revisions.environment(id)?, before.clone(), &self.workers)?;
+        let is = self.cached_revision(id)?;
+        let revisions = Diff::new(&was, &*is);
+        let keys = fleet_keys(revisions).into_iter().filter(|key| (filter.key)(key)).collect();
+        let (effective, changes) = self.changes_between(revisions, &keys);
+        let nodes = self.chosen_nodes(filter);
+        let (mut changes, _) = changes.chosen(filter.key, &nodes);
+        changes.changes.retain(is_wanted);
+        if changes.changes.is_empty() {
+            return Ok(None);
+        }
+        let compared = Compared { before, id, revisions, effective: &effective };
+        let report = self.report_on_nodes(&compared, filter, (nodes, changes), Vec::new(), false)?;
+        before.take_failure().map_or(Ok(()), Err)?;
+        self.fleet_has_stayed()?;
+        Ok(Some(Report { between: Between::Facts, ..report }))
+    }
+
+    /// Returns the values of some keys on both sides, and their changes.
+    fn changes_between(&self, revisions: Diff<&Revision>, keys: &BTreeSet<Arc<str>>) -> (Diff<Effective>, Changes) {
+        // Answers that interpolate different values into the same text are not equal here: facts are what differs.
+        let resolve = |revision: &Revision| fleet::resolve(revision, &self.fleet.everywhere(keys), &self.workers);
+        let effective = revisions.map(resolve);
+        let changes = diff::changes(effective.as_ref(), &self.workers);
+        (effective, changes)
+    }
+
+    /// Makes the report on the changes of some nodes, with a finding for each variable that differs.
+    fn report_on_nodes(
+        &self,
+        &Compared { before, id, revisions, effective }: &Compared<'_>,
+        filter: &DiffFilter<'_>,
+        (nodes, changes): (NodeSet, Changes),
+        blind_spots: Vec<BlindSpot>,
+        is_of_nodes: bool,
+    ) -> Result<Report, PipelineError> {
+        let variables = self.fleet.changed_variables(before)?;
+        let findings: Vec<Finding> = variables.iter().map(|changed| finding(changed, is_of_nodes)).collect();
+        let is_chosen = |key: &&Arc<str>| (filter.key)(key);
+        let fleet = &revisions.after.fleet;
+        let environments = [&revisions.before.environment, &revisions.after.environment];
+        Ok(Report::new(Input {
+            commit: Diff::new(self.commit(id)?, self.commit(id)?),
+            names: self.names.clone(),
+            nodes,
+            keys: fleet_keys(revisions).iter().filter(is_chosen).count(),
+            former_keys: revisions.before.keys.iter().filter(is_chosen).count(),
+            // No line differs, so all that is found are the places of values.
+            origins: causes::find(&changes, (revisions, effective.as_ref()), Vec::new(), &blind_spots, &self.workers)?,
+            changes,
+            uses: BTreeMap::new(),
+            distinctions: Distinction::between(environments, &BTreeSet::new(), fleet)?,
+            disclosure: &self.disclosure,
+            findings: Diff::new(&[], &findings),
+            blind_spots,
+            is_unreadable: revisions.map(|revision| self.unreadable(revision).is_some()),
+        }))
     }
 
     /// Returns the blind spots of a revision on its nodes. Between two nodes, they are those of both, and say of which

@@ -61,6 +61,8 @@ pub struct Report {
     pub event: Option<CommitEvent>,
     /// The event's job, or `None` outside of a durable queue.
     pub job: Option<JobName>,
+    /// In a history, the time of new facts, in RFC 3339.
+    pub facts_time: Option<String>,
     /// The number of nodes that were compared, and of those that change.
     pub nodes: Count,
     /// The number of keys that were compared, and of those that change.

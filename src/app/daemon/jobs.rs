@@ -3,19 +3,20 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use tokio::process::Command;
 
 use super::open_repository::RepositoryHandle;
 use crate::app::guard::Overrun;
 use crate::app::pipelines::compare;
 use crate::app::workspace::node_pair::NodePair;
-use crate::app::{BranchPipelines, Program, Result};
+use crate::app::{BranchPipelines, Program, Result, Workspace};
 use crate::daemon::queue::{Body, Job};
 use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Sources, Unresolved};
 use crate::diagnostic::Diagnostic;
-use crate::event::EventKind;
+use crate::event::{CommitEvent, EventKind};
 use crate::git::BranchName;
-use crate::inventory::AnswerSet;
+use crate::inventory::{AnswerSet, FactsChange};
 use crate::node::ProfileError;
 use crate::pipeline::{DiffFilter, PipelineError, RevisionId};
 use crate::report::writers::json;
@@ -172,7 +173,21 @@ fn report_facts(
     let mut report = pair.pipeline.diff_nodes(&pair.before, id, &DiffFilter::ALL, Between::Facts)?.report;
     report.findings.extend(pair.findings());
     let is_news = !report.changes.is_empty() || !pair.gone.is_empty() || !pair.new.is_empty();
-    Ok((is_news.then_some(report), pair.pipeline.fleet.answers()))
+    let last = pair.pipeline.fleet.answers();
+    if is_news {
+        note_change(&after, event, [pair.before.answers(), last.clone()]);
+    }
+    Ok((is_news.then_some(report), last))
+}
+
+/// Keeps both sides of a change of facts, for the history.
+fn note_change(workspace: &Workspace, event: &CommitEvent, answers: [Option<String>; 2]) {
+    let [Some(before), Some(after)] = answers.map(|text| AnswerSet::from_text(&text?)) else { return };
+    let time = Timestamp::now().as_second();
+    let change = FactsChange { time, branch: event.branch.clone(), commit: event.after, before, after };
+    if let Err(error) = workspace.inventory(None).note_change(change) {
+        tracing::warn!(%error, "the history will lack a change of facts");
+    }
 }
 
 /// The number of bytes written between two looks at the guard.

@@ -95,6 +95,7 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let query = Query { filter, is_of_all, needle: arguments.needle() };
     let mut entries = Entries::new(arguments, &asked.workspace, global)?;
     asked.span.author.clone_from(&arguments.author);
+    let facts = asked.workspace.facts_history(asked.branch.as_ref(), &asked.span);
     let (mut history, mut commits) = asked.history()?;
     let most = arguments.number.unwrap_or(usize::MAX);
     // Those to come are needed only if the last of them is written first.
@@ -102,13 +103,16 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     while found < most {
         let Some(step) = commits.next().transpose()? else { break };
         looked_at += 1;
-        let Some(report) = history.report(&step, &query)? else { continue };
-        found += 1;
-        if arguments.reverse {
-            kept.push(report);
-        } else {
-            progress.take();
-            entries.write(&report)?;
+        let mut reports = facts.after(step.commit.id, &query)?;
+        reports.extend(history.report(&step, &query)?);
+        for report in reports.into_iter().take(most - found) {
+            found += 1;
+            if arguments.reverse {
+                kept.push(report);
+            } else {
+                progress.take();
+                entries.write(&report)?;
+            }
         }
     }
     drop(progress);

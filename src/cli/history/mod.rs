@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::app::Workspace;
 use crate::cli::arguments::filter::matches_a_key;
 use crate::cli::{Global, Result, output};
-use crate::git::CommitId;
+use crate::git::{BranchName, CommitId};
 use crate::history::History;
 use crate::history::commits::{Commits, Span};
 use crate::history::index::Index;
@@ -23,6 +23,7 @@ use span::SpanArguments;
 /// The repository, the nodes and the commits that a command is about.
 struct Asked {
     workspace: Workspace,
+    branch: Option<BranchName>,
     pipeline: Pipeline,
     span: Span,
     index: Option<Index>,
@@ -35,7 +36,7 @@ impl Asked {
         let span = span.span(&workspace, range)?;
         let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(span.tip)], &|_| true)?;
         let index = workspace.history_index(Arc::clone(&pipeline.fleet), branch.as_ref())?;
-        Ok(Asked { workspace, pipeline, span, index })
+        Ok(Asked { workspace, branch, pipeline, span, index })
     }
 
     fn tip(&self) -> CommitId {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::arguments::as_of::AsOf;
 use super::arguments::what_if::WhatIf;
 use super::output::pager::Paged;
 use super::output::{HEADING, log, painted};
@@ -57,6 +58,8 @@ pub(super) struct Arguments {
     /// Facts that override the node's: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
+    #[command(flatten)]
+    as_of: AsOf,
     #[command(flatten)]
     what_if: WhatIf,
     /// The environment of the node
@@ -129,10 +132,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 fn look_up(global: &Global, arguments: &Arguments) -> Result {
     let wanted = LookupRequest::of(arguments)?;
     let workspace = arguments.what_if.open(global)?;
+    let (workspace, point) = arguments.as_of.at(global, workspace, &arguments.rev)?;
     let progress = global.show_progress(&workspace);
     let profile = profile(global, &workspace, arguments)?;
     drop(progress);
-    let point = workspace.point(&arguments.rev)?;
     let environment = workspace.revisions().environment(point)?;
     if arguments.resolution.is_some() && !environment.is_hiera3 {
         let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";

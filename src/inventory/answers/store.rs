@@ -15,12 +15,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::changes;
+use super::folder::{MAX_HEADER, create_private, lock};
 use crate::disk::{self, FileMode, replace_durably};
 use crate::hex::Hex;
 use crate::inventory::{AnswerSet, FactNames, FetchError};
-
-/// The maximum size, in bytes, of a header.
-const MAX_HEADER: u64 = 16 << 20;
 
 /// The minimum time for which an answer is kept. Several processes may query a source at once, and each reads the
 /// answer that it got.
@@ -28,9 +27,6 @@ const MIN_KEPT_TIME: Duration = Duration::from_mins(1);
 
 /// The file that names the answers which are in use.
 const IN_USE: &str = "in-use.json";
-
-/// The file that is locked while [`IN_USE`] changes.
-const LOCK: &str = "lock";
 
 /// The header of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,39 +201,40 @@ fn header_name(file: &str) -> Option<String> {
 /// Marks the answers of these sets as in use, instead of those marked before.
 pub(in crate::inventory) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io::Result<()> {
     let files: BTreeSet<&str> = sets.iter().flat_map(AnswerSet::files).collect();
-    if in_use(folder).is_some_and(|known| known.iter().eq(&files)) {
+    if marked(folder).is_some_and(|known| known.iter().eq(&files)) {
         return Ok(());
     }
     create_private(folder)?;
-    let _lock = lock_folder(folder)?;
+    let _lock = lock(folder)?;
     replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
 /// Marks the answers of a set as in use, in addition to those marked before.
 pub(in crate::inventory) fn add_in_use(folder: &Path, set: &AnswerSet) -> io::Result<()> {
-    let known = in_use(folder);
+    let known = marked(folder);
     if known.is_some_and(|known| set.files().all(|file| known.contains(file))) {
         return Ok(());
     }
-    let _lock = lock_folder(folder)?;
-    let mut files = in_use(folder).unwrap_or_default();
+    let _lock = lock(folder)?;
+    let mut files = marked(folder).unwrap_or_default();
     files.extend(set.files().map(str::to_owned));
     replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
-/// Returns the files of answers that are in use, or `None` if their list cannot be read.
+/// Returns the files of answers that are in use or belong to a change of facts that is kept, or `None` if a list of
+/// them cannot be read.
 fn in_use(folder: &Path) -> Option<BTreeSet<String>> {
+    let mut files = marked(folder)?;
+    changes::noted(folder)?.iter().for_each(|change| files.extend(change.files().map(str::to_owned)));
+    Some(files)
+}
+
+/// Returns the files of answers that are marked as in use, or `None` if their list cannot be read.
+fn marked(folder: &Path) -> Option<BTreeSet<String>> {
     match disk::read_regular(&folder.join(IN_USE), MAX_HEADER) {
         Ok(content) => serde_json::from_slice(&content).ok(),
         Err(error) => (error.kind() == ErrorKind::NotFound).then(BTreeSet::new),
     }
-}
-
-/// Waits for other processes that mark answers as in use, and returns the lock.
-fn lock_folder(folder: &Path) -> io::Result<fs::File> {
-    let file = fs::File::options().create(true).append(true).open(folder.join(LOCK))?;
-    file.lock()?;
-    Ok(file)
 }
 
 impl Stored {
@@ -277,17 +274,6 @@ fn now() -> u64 {
 /// Returns a short name derived from some content.
 fn digest(content: &[u8]) -> String {
     Hex(&Sha256::digest(content)[..12]).to_string()
-}
-
-/// Creates a folder that nobody else may look into.
-fn create_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.recursive(true).create(folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Makes all files in a folder older than [`MIN_KEPT_TIME`].

@@ -118,6 +118,7 @@ impl Report {
             commit: input.commit,
             event: None,
             job: None,
+            facts_time: None,
             nodes: Count { total: input.nodes.len(), changed: nodes.len() },
             keys,
             former_keys: input.former_keys,

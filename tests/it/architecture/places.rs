@@ -24,7 +24,7 @@ pub(super) const RULES: [(Rule, &[&str]); 18] = [
             places: &[
                 "src/disk",
                 "src/git/",
-                "src/inventory/answers/store.rs",
+                "src/inventory/answers/",
                 "src/pipeline/cache.rs",
                 "src/history/index/file.rs",
                 "src/functions/bridge/ruby.rs",
@@ -55,7 +55,7 @@ pub(super) const RULES: [(Rule, &[&str]); 18] = [
                 "src/disclosure/key_file.rs",
                 "src/git/",
                 "src/inventory/sources/overlay.rs",
-                "src/inventory/answers/store.rs",
+                "src/inventory/answers/",
                 "src/functions/bridge/stage.rs",
                 "src/pipeline/cache.rs",
                 "src/history/index/file.rs",

@@ -202,6 +202,29 @@ fn a_history_until_a_date_ends_there() {
 }
 
 #[test]
+fn values_are_as_of_a_date() {
+    let site = site();
+    for (year, port) in [(2030, 90), (2031, 91)] {
+        site.write("data/common.yaml", format!("port: {port}\n"));
+        site.write("data/nodes/b.yaml", format!("port: {}\n", port + 100));
+        site.sh(&format!(
+            "git add --all; GIT_COMMITTER_DATE={year}-06-01T12:00:00Z git commit --quiet --message 'of {year}'"
+        ));
+    }
+    let said = &["hierad: as of 2030-12-31T00:00:00Z: commit ", "with the facts of today: none of then are kept"];
+    let printed = site.hierad("lookup port --node a --as-of 2030-12-31T00:00Z");
+    assert_eq!(printed.says(said).ok(), "--- 90\n");
+    let printed = site.hierad("render --node a --format ndjson --as-of 2030-12-31T00:00Z");
+    assert_eq!(read(printed.says(said).ok())["values"]["port"], 90);
+    let printed = site.hierad("compare --node a --node b --format json --as-of 2030-12-31T00:00Z");
+    let compared = printed.says(said).json();
+    let sides = ["before", "after"].map(|side| &compared["changes"][0][side]["value"]);
+    assert_eq!((sides, &compared["after"]["summary"]), ([&90.into(), &190.into()], &"of 2030".into()));
+    site.hierad("lookup port --node a --as-of 2020-01-01").fails(&["no commit of HEAD is as old as '2020-01-01'"]);
+    site.hierad("lookup port --node a --rev . --as-of 2020-01-01").fails(&["name a commit or a branch"]);
+}
+
+#[test]
 fn what_a_failing_value_hides_is_told() {
     let site = site();
     let data = |port: &str, other: &str| format!("port: ['%{{nothing(1)}}', {port}]\nlist: []\nother: {other}\n");

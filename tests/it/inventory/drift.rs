@@ -34,6 +34,9 @@ const NODES: [&str; 4] = ["a.example.com", "b.example.com", "c.example.com", "d.
 /// The values of all nodes by node and key.
 type Values = BTreeMap<(String, String), Json>;
 
+/// The values before and after a change by node and key.
+type Told = BTreeMap<(String, String), [Option<Json>; 2]>;
+
 /// A daemon with its data, its nodes, and all that was true of them.
 struct Site {
     sandbox: Sandbox,
@@ -102,13 +105,7 @@ impl Site {
             fs::write(&path, lines.join("\n")).unwrap();
             let mut command = hierad(self.sandbox.root());
             command.args(["render", &self.commits[commit], "--format", "ndjson", "--output", "-", "--profiles"]);
-            let mut values = Values::new();
-            for line in run(command.arg(path)).ok().lines() {
-                let line: Json = serde_json::from_str(line).unwrap();
-                for (key, value) in line["values"].as_object().unwrap() {
-                    values.insert((line["node"].as_str().unwrap().to_owned(), key.clone()), value.clone());
-                }
-            }
+            let values = rendered(run(command.arg(path)).ok());
             self.known.borrow_mut().insert((commit, facts), values.clone());
             values
         })
@@ -165,6 +162,19 @@ impl Site {
         }
     }
 
+    /// Compares what the history says of facts with the reports about them.
+    fn has_facts_in_its_history(&self) {
+        let is_of_facts = |entry: &Json| entry["event"]["kind"] == "facts";
+        let reports: Vec<_> = self.reports().into_iter().filter(is_of_facts).map(|report| told(&report)).collect();
+        let mut command = hierad(self.sandbox.root());
+        let printed = run(command.args(["log", "--format", "ndjson", "--reverse"]));
+        let entries = printed.ok().lines().map(report::read).filter(is_of_facts);
+        assert_eq!(entries.map(|entry| told(&entry)).collect::<Vec<_>>(), reports);
+        let page = self.daemon.get("/v1/history?limit=1000").json();
+        let entries = page["entries"].as_array().unwrap().iter().rev().map(|entry| report::read(entry.to_string()));
+        assert_eq!(entries.filter(is_of_facts).map(|entry| told(&entry)).collect::<Vec<_>>(), reports);
+    }
+
     /// True if the last snapshots have these values, or there are none yet.
     fn has_snapshots(&self, values: &Values) -> bool {
         let mut found = Values::new();
@@ -186,6 +196,17 @@ fn some_node(name: &str, number: usize, random: &mut Random) -> Json {
     let (family, role) = (*random.pick(&["Debian", "RedHat"]), *random.pick(&["web", "db", "none"]));
     let facts = json!({"os": {"family": family}, "role": role, "rack": name[..1], "uptime": number});
     node(name, "production", facts, &json!({}))
+}
+
+/// The values of snapshots, one a line.
+fn rendered(snapshots: &str) -> Values {
+    let mut values = Values::new();
+    for line in snapshots.lines().map(|line| serde_json::from_str::<Json>(line).unwrap()) {
+        for (key, value) in line["values"].as_object().unwrap() {
+            values.insert((line["node"].as_str().unwrap().to_owned(), key.clone()), value.clone());
+        }
+    }
+    values
 }
 
 /// The line of a profile.
@@ -210,6 +231,18 @@ fn apply(report: &Json, values: &mut Values) {
     }
 }
 
+/// The commit of a report, and both values of each node and key that it has.
+fn told(report: &Json) -> (Json, Told) {
+    let mut all = Told::new();
+    for change in report["changes"].as_array().unwrap() {
+        for node in nodes_of(report, &change["nodes"]) {
+            let key = (node.to_owned(), change["key"].as_str().unwrap().to_owned());
+            all.insert(key, ["before", "after"].map(|side| change[side].get("value").cloned()));
+        }
+    }
+    (report["after"]["commit"].clone(), all)
+}
+
 /// Lets commits and facts come in random order. Returns the number of reports of either kind.
 fn sequence(seed: u64) -> [usize; 2] {
     let mut site = Site::start(seed);
@@ -232,7 +265,9 @@ fn sequence(seed: u64) -> [usize; 2] {
             _ => {}
         }
     }
-    site.settle()
+    let counts = site.settle();
+    site.has_facts_in_its_history();
+    counts
 }
 
 /// Runs sequences, some at a time. Returns the number of reports of either kind.
@@ -273,10 +308,37 @@ fn facts_have_reports_of_their_own() {
     assert!(findings.iter().any(|text| text.starts_with("the variable facts.os.family changes: ")), "{findings:?}");
     let log = site.sandbox.git(["log", "-1", "--format=%B", "refs/hierad/snapshots/main"]);
     assert!(log.contains("The facts of nodes have changed since the snapshots before these."), "{log}");
+    has_the_facts_of_then(&site);
     // Facts that no data reads say nothing, and no commit says anything of facts.
     site.server.change(|state| state.nodes.iter_mut().for_each(|node| node["facts"]["uptime"] = json!("long")));
     site.commit();
     assert_eq!(site.settle(), [2, 1]);
+}
+
+/// Looks at the time before the last change of facts, and at its own.
+fn has_the_facts_of_then(site: &Site) {
+    let hierad = |arguments: &str| site.sandbox.hierad(arguments);
+    let log = hierad("log who --format json").json();
+    let time = log[0]["event"]["time"].as_str().unwrap();
+    for (flags, words) in [
+        (
+            "-n 1",
+            &["facts of nodes, after commit ", &*site.commits[1], time, "\n    the variable facts.os.family changes: "]
+                [..],
+        ),
+        ("-n 1 --oneline", &["facts of nodes: the variable facts.os.family changes: "]),
+    ] {
+        let printed = hierad(&format!("log who {flags}"));
+        assert!(words.iter().all(|words| printed.ok().contains(words)), "{}", printed.out);
+    }
+    assert!(!hierad("log who --author Ada").ok().contains("facts of nodes"));
+    let second = time.parse::<jiff::Timestamp>().unwrap().as_second();
+    for (number, date) in [(0, format!("@{}", second - 1)), (1, time.to_owned())] {
+        let mut command = crate::support::terminal::hierad(site.sandbox.root());
+        let printed = run(command.args(["render", "--format", "ndjson", "--as-of", &date]));
+        assert!(printed.err.contains("with the facts of then"), "{}", printed.err);
+        assert_eq!(rendered(printed.ok()), site.values(1, number), "{date}");
+    }
 }
 
 #[test]

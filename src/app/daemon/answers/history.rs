@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{EffectiveValues, LARGEST_REPORT, bounded, broken};
+use crate::app::workspace::history::facts::FactsHistory;
 use crate::daemon::http::{AnswerError, Blamed, HistoryPage, HistoryPlace, HistoryRequest};
 use crate::git::{BranchName, CommitId};
 use crate::hiera::key::any_matches;
@@ -29,6 +30,7 @@ const MAX_PARTS: usize = 50_000;
 pub(super) struct Question<'q> {
     pipeline: &'q Pipeline,
     history: History<'q>,
+    facts: FactsHistory,
     tip: CommitId,
     request: &'q HistoryRequest,
 }
@@ -64,11 +66,12 @@ impl EffectiveValues {
     ) -> Result<T> {
         let index = self.workspace.history_index(pipeline.fleet.clone(), branch).map_err(broken)?;
         let history = History::new(pipeline, tip, index).map_err(failed)?;
+        let facts = self.workspace.facts_history(branch, &Span::up_to(tip)).with_workers(pipeline.workers.clone());
         let is_of_node = |name: &str| any(&request.nodes, name);
         if !request.nodes.is_empty() && !pipeline.fleet.iter().any(|(_, name)| is_of_node(name)) {
             return Err(AnswerError::Unknown("no node has such a name".to_owned()));
         }
-        answer(Question { pipeline, history, tip, request })
+        answer(Question { pipeline, history, facts, tip, request })
     }
 }
 
@@ -111,7 +114,9 @@ pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
             break false;
         }
         let Some(step) = commits.next().transpose().map_err(broken)? else { break true };
-        if let Some(report) = question.history.report(&step, &query).map_err(failed)? {
+        let mut reports = question.facts.after(step.commit.id, &query).map_err(broken)?;
+        reports.extend(question.history.report(&step, &query).map_err(failed)?);
+        for report in reports {
             let entry = written(&report)?;
             size += entry.len();
             entries.push(entry);

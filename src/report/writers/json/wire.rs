@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, Diff, LeafKind, PlacedValue};
-use crate::event::{CommitEvent, JobName, JobNumber, PushPart};
+use crate::event::{CommitEvent, JobNumber, PushPart};
 use crate::hiera::Outcome;
 use crate::report::words::value;
 use crate::report::{
@@ -132,13 +132,17 @@ struct WireEvent<'a> {
     /// The number of commits of a whole push.
     #[serde(skip_serializing_if = "Option::is_none")]
     commits: Option<u32>,
+    /// In a history, the time of new facts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<&'a str>,
 }
 
 impl<'a> WireEvent<'a> {
-    fn new(event: &CommitEvent, job: Option<&'a JobName>) -> WireEvent<'a> {
+    fn new(event: &'a CommitEvent, report: &'a Report) -> WireEvent<'a> {
+        let (job, time) = (report.job.as_ref(), report.facts_time.as_deref());
         let (id, repository) = (job.map(|job| job.id.as_str()), job.map(|job| job.repository.as_str()));
         let commits = if let PushPart::Whole(commits) = event.part { Some(commits) } else { None };
-        WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository, commits }
+        WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository, commits, time }
     }
 }
 
@@ -297,7 +301,7 @@ impl<'a> Document<'a> {
         Document {
             schema: SCHEMA,
             branch: report.event.as_ref().map(|event| event.branch.as_str()),
-            event: report.event.as_ref().map(|event| WireEvent::new(event, report.job.as_ref())),
+            event: report.event.as_ref().map(|event| WireEvent::new(event, report)),
             verdict: report.verdict().as_str(),
             headline: report.headline(),
             narrowed_to: &report.narrowed_to,

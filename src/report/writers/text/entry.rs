@@ -7,11 +7,14 @@ use super::page::{Line, Page};
 use super::{MIN_WIDTH, NEW, Options, PLAIN, QUIET, write_changes};
 use crate::report::words::detail;
 use crate::report::words::visible::{shorten, visible, wrap};
-use crate::report::words::wording::{author_name, count, day, share};
-use crate::report::{Commit, KeyChange, Report};
+use crate::report::words::wording::{author_name, count, day, number, share};
+use crate::report::{Between, Commit, KeyChange, Report};
 
 /// The indent of a commit's message.
 const INDENT: usize = 4;
+
+/// The maximum number of new facts that are shown.
+const MAX_FACTS: usize = 5;
 
 /// The columns of a message, and of a change, on the line of a commit.
 const COLUMNS: usize = 60;
@@ -20,7 +23,12 @@ const COLUMNS: usize = 60;
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
     let options = Options { width: options.width.max(MIN_WIDTH), ..options };
     let mut page = Page::new(out, options);
-    if let Some(Commit { id, summary, author, time }) = &report.commit.after {
+    if let (Between::Facts, Some(Commit { id, .. })) = (&report.between, &report.commit.after) {
+        page.line(Line::new(0).add(NEW, format!("facts of nodes, after commit {id}")))?;
+        page.line(Line::new(0).add(PLAIN, format!("Date:   {}", report.facts_time.as_deref().unwrap_or_default())))?;
+        page.blank()?;
+        write_facts(report, &mut page)?;
+    } else if let Some(Commit { id, summary, author, time }) = &report.commit.after {
         page.line(Line::new(0).add(NEW, format!("commit {id}")))?;
         page.line(Line::new(0).add(PLAIN, format!("Author: {author}")))?;
         page.line(Line::new(0).add(PLAIN, format!("Date:   {}", time.as_deref().unwrap_or_default())))?;
@@ -37,12 +45,31 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
+/// Writes what facts are new.
+fn write_facts(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
+    let findings = &report.findings;
+    let shown = findings.iter().take(MAX_FACTS).map(|finding| visible(&finding.diagnostic.text).into_owned());
+    let more = findings.len().saturating_sub(MAX_FACTS);
+    let more = (more > 0).then(|| format!("and {} more", number(more)));
+    let width = page.width().saturating_sub(INDENT);
+    for text in shown.chain(more).flat_map(|text| wrap(&text, width)) {
+        page.line(Line::new(INDENT).add(PLAIN, text))?;
+    }
+    Ok(())
+}
+
 /// Writes the commit and its changes on one line.
 pub fn write_line(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(out, Options { width: usize::MAX, ..options });
     let Some(Commit { id, summary, author, time }) = &report.commit.after else { return Ok(()) };
     let id: String = id.chars().take(8).collect();
-    let (day, author) = (day(time.as_deref().unwrap_or_default()), author_name(author));
+    let is_of_facts = report.between == Between::Facts;
+    let time = if is_of_facts { &report.facts_time } else { time };
+    let day = day(time.as_deref().unwrap_or_default());
+    let (author, summary) = match report.findings.first().filter(|_| is_of_facts) {
+        Some(finding) => ("facts of nodes", &*finding.diagnostic.text),
+        None => (author_name(author), &**summary),
+    };
     let room = if options.one_line { usize::MAX } else { COLUMNS };
     let line = Line::new(0).add(NEW, format!("{id} ")).add(QUIET, format!("{day} {author}: "));
     page.line(line.add(PLAIN, shorten(summary, room)).add(QUIET, format!(" ({})", in_short(report))))

@@ -1,5 +1,7 @@
 //! The index of the repository's history, if answers depend on nothing else than commits, settings and facts.
 
+pub(in crate::app) mod facts;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
