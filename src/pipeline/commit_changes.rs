@@ -213,6 +213,13 @@ impl ValueWalk<'_> {
             return Ok(None);
         }
         let next = Arc::new(pipeline.revisions.after(&known.revision, other, &pipeline.workers)?);
+        // Files that no node reads have keys, too, and these are looked up where they may fail.
+        let known = if !known.is_exact && (known.revision.may_fail_for_all_names() || next.may_fail_for_all_names()) {
+            let exact = pipeline.revisions.after(&known.revision, known.commit, &pipeline.workers)?;
+            StandIn { revision: Arc::new(exact), is_exact: true, ..known }
+        } else {
+            known
+        };
         let both = Diff::new(known.revision, next.clone());
         let both = pipeline.read_alike(if is_forward { both } else { both.reversed() })?;
         self.last = Some(StandIn { commit: other, revision: next, is_exact: true });

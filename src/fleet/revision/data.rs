@@ -36,6 +36,20 @@ impl Revision {
             && self.unassigned.as_ref().is_none_or(|unassigned| unassigned.is_unaffected_by(paths))
     }
 
+    /// Returns true if names that no data has may fail on some node, as all do while a file or a `hiera.yaml` is
+    /// broken.
+    pub fn may_fail_for_all_names(&self) -> bool {
+        let is_broken = |location: &Location| match location {
+            Location::Path { content: Content::File(_, file), .. } => file.fault().is_some() || file.is_no_hash(),
+            Location::Path { content: Content::Unreadable(_), .. } => true,
+            _ => false,
+        };
+        let has_no_config = |layer| self.environment.layer_of(&layer).is_some_and(|layer| layer.config.is_err());
+        self.environment.layer_ids().any(has_no_config)
+            || self.classes().any(|(class, _)| class.part.levels.is_err() || class.locations().any(is_broken))
+            || self.unassigned.as_ref().is_some_and(|unassigned| unassigned.may_fail_for_all_names())
+    }
+
     /// Returns the `paths` of the repository that the hierarchy of some node leads to.
     pub fn reached<'p>(&self, paths: &'p BTreeSet<String>) -> Result<BTreeSet<&'p str>, TreeError> {
         let mut found = BTreeSet::new();

@@ -28,8 +28,21 @@ use crate::support::values::disclosure;
 /// The answers of one commit: by key and node.
 type Answers = BTreeMap<(Arc<str>, NodeId), Arc<Outcome>>;
 
-/// The commits along first parents, newest first, each with its answers for the keys that any of them has.
-fn answers(site: &Site, tip: CommitId) -> Vec<(CommitId, Answers)> {
+/// A commit with its answers for the keys that any commit has, and the keys that its own data has. A name that no file
+/// has may fail, too, as all names do while a file is broken; nobody asks for those.
+struct At {
+    commit: CommitId,
+    answers: Answers,
+    keys: BTreeSet<Arc<str>>,
+}
+
+/// True if a comparison of a commit with the one before looks at a key: one of both has it.
+fn is_seen(history: &[At], at: usize, key: &str) -> bool {
+    history[at..].iter().take(2).any(|one| one.keys.contains(key))
+}
+
+/// The commits along first parents, newest first.
+fn answers(site: &Site, tip: CommitId) -> Vec<At> {
     let pipeline = site.pipeline(0);
     let repository = pipeline.repository();
     let commits: Vec<CommitId> =
@@ -37,7 +50,12 @@ fn answers(site: &Site, tip: CommitId) -> Vec<(CommitId, Answers)> {
     let revision = |commit: &CommitId| site.pipeline(0).revision(RevisionId::Commit(*commit)).unwrap();
     let revisions: Vec<Revision> = commits.iter().map(revision).collect();
     let keys: BTreeSet<Arc<str>> = revisions.iter().flat_map(|revision| revision.keys.iter().cloned()).collect();
-    commits.into_iter().zip(&revisions).map(|(commit, revision)| (commit, answers_at(revision, &keys))).collect()
+    let at = |(commit, revision): (CommitId, &Revision)| At {
+        commit,
+        answers: answers_at(revision, &keys),
+        keys: revision.keys.iter().cloned().collect(),
+    };
+    commits.into_iter().zip(&revisions).map(at).collect()
 }
 
 /// The answers of a commit, which knows no other one.
@@ -63,23 +81,23 @@ fn same(one: Option<&Arc<Outcome>>, other: Option<&Arc<Outcome>>) -> bool {
 /// The events of a history: commit, key and node.
 type Events = BTreeSet<(CommitId, Arc<str>, NodeId)>;
 
-fn expected_events(history: &[(CommitId, Answers)]) -> Events {
+fn expected_events(history: &[At]) -> Events {
     let nothing = Answers::new();
     let mut events = Events::new();
-    for (at, (commit, after)) in history.iter().enumerate() {
-        let before = history.get(at + 1).map_or(&nothing, |(_, before)| before);
-        let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-        let changed = keys.into_iter().filter(|key| !same(before.get(*key), after.get(*key)));
+    for (at, At { commit, answers: after, .. }) in history.iter().enumerate() {
+        let before = history.get(at + 1).map_or(&nothing, |before| &before.answers);
+        let keys = before.keys().chain(after.keys()).filter(|(key, _)| is_seen(history, at, key));
+        let changed = keys.filter(|key| !same(before.get(*key), after.get(*key)));
         events.extend(changed.map(|(key, node)| (*commit, key.clone(), *node)));
     }
     events
 }
 
 /// The events that only one side has, with the answers of the first of them.
-fn described(history: &[(CommitId, Answers)], only: &[Vec<&(CommitId, Arc<str>, NodeId)>; 2]) -> String {
+fn described(history: &[At], only: &[Vec<&(CommitId, Arc<str>, NodeId)>; 2]) -> String {
     let Some((commit, key, node)) = only[0].first().or(only[1].first()) else { return String::new() };
-    let at = history.iter().position(|(id, _)| id == commit).unwrap();
-    let answer = |at: usize| history.get(at).and_then(|(_, answers)| answers.get(&(key.clone(), *node)));
+    let at = history.iter().position(|one| one.commit == *commit).unwrap();
+    let answer = |at: usize| history.get(at).and_then(|one| one.answers.get(&(key.clone(), *node)));
     let counts = only.each_ref().map(Vec::len);
     format!("{counts:?}: {commit} {key} {node:?}: {:?} -> {:?}", answer(at + 1), answer(at))
 }
@@ -106,31 +124,31 @@ fn logged(pipeline: &Pipeline, tip: CommitId, query: &Query<'_>, reverse: bool) 
 }
 
 /// The commit that made a part of a value what it is, or `None` if it was so in the first commit.
-fn expected_blame(history: &[(CommitId, Answers)], key: &(Arc<str>, NodeId), path: &ValuePath) -> Option<CommitId> {
+fn expected_blame(history: &[At], key: &(Arc<str>, NodeId), path: &ValuePath) -> Option<CommitId> {
     let mut path = path.clone();
-    for pair in history.windows(2) {
-        let ((commit, after), (_, before)) = (&pair[0], &pair[1]);
+    for (at, pair) in history.windows(2).enumerate() {
+        let (commit, after, before) = (pair[0].commit, &pair[0].answers, &pair[1].answers);
         let value = |outcome: &Arc<Outcome>| match &**outcome {
             Outcome::Found(value) => Some(value.clone()),
             _ => None,
         };
         let (was, is) = (before.get(key), after.get(key));
-        if same(was, is) {
+        if same(was, is) || !is_seen(history, at, &key.0) {
             continue;
         }
-        let (Some(was), Some(is)) = (was.and_then(value), is.and_then(value)) else { return Some(*commit) };
+        let (Some(was), Some(is)) = (was.and_then(value), is.and_then(value)) else { return Some(commit) };
         let found = leaves(Diff::new(Some(&was), Some(&is)));
         let part = path.value_in(&is).unwrap();
         let is_empty = matches!(part, Value::Array(_) | Value::Hash(_));
         match former(&found, &path, is_empty) {
-            Former::Changed => return Some(*commit),
+            Former::Changed => return Some(commit),
             Former::At(before) => path = before,
         }
     }
     None
 }
 
-fn check_blame(site: &Site, pipeline: &Pipeline, history: &[(CommitId, Answers)], index: Option<Index>) -> usize {
+fn check_blame(site: &Site, pipeline: &Pipeline, history: &[At], index: Option<Index>) -> usize {
     let tip = site.tip();
     let mut commits = Span::up_to(tip).commits(pipeline.repository()).unwrap();
     let rows =
@@ -143,7 +161,7 @@ fn check_blame(site: &Site, pipeline: &Pipeline, history: &[(CommitId, Answers)]
         }
     }
     let mut expected = BTreeMap::new();
-    for (key, outcome) in &history[0].1 {
+    for (key, outcome) in history[0].answers.iter().filter(|((key, _), _)| history[0].keys.contains(key)) {
         let mut expect = |path: &ValuePath| {
             expected.insert((key.0.clone(), key.1, path.to_string()), expected_blame(history, key, path));
         };
@@ -156,9 +174,9 @@ fn check_blame(site: &Site, pipeline: &Pipeline, history: &[(CommitId, Answers)]
     expected.len()
 }
 
-fn check_transitions(site: &mut Site, pipeline: &Pipeline, history: &[(CommitId, Answers)], index: Option<Index>) {
+fn check_transitions(site: &mut Site, pipeline: &Pipeline, history: &[At], index: Option<Index>) {
     let tip = site.tip();
-    let known: Vec<_> = history.iter().flat_map(|(_, answers)| answers).collect();
+    let known: Vec<_> = history.iter().flat_map(|one| &one.answers).collect();
     let ((key, node), outcome) = *site.random.pick(&known);
     let condition = match &**outcome {
         Outcome::Found(value) => Condition::Is(value.clone()),
@@ -168,14 +186,12 @@ fn check_transitions(site: &mut Site, pipeline: &Pipeline, history: &[(CommitId,
     let searched = History::new(pipeline, tip, index).unwrap();
     let found = searched.transitions(RevisionId::Commit(tip), &mut commits, (key, *node), &condition).unwrap();
     let missing = Arc::new(Outcome::NotFound);
-    let holds = |answers: Option<&Answers>| {
-        condition
-            .holds(answers.and_then(|answers| answers.get(&(key.clone(), *node))).unwrap_or(&missing), &disclosure())
+    let holds = |at: usize| {
+        let outcome = history.get(at).and_then(|one| one.answers.get(&(key.clone(), *node)));
+        condition.holds(outcome.unwrap_or(&missing), &disclosure())
     };
-    let expected: Vec<_> = (0..history.len())
-        .filter(|at| holds(Some(&history[*at].1)) != holds(history.get(at + 1).map(|(_, answers)| answers)))
-        .map(|at| history[at].0)
-        .collect();
+    let expected: Vec<_> =
+        (0..history.len()).filter(|at| holds(*at) != holds(at + 1)).map(|at| history[at].commit).collect();
     assert_eq!(found.all.iter().map(|found| found.step.commit.id).collect::<Vec<_>>(), expected, "{key} {condition:?}");
     assert_eq!(found.commits, history.len());
 }
