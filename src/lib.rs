@@ -154,6 +154,8 @@ pub mod setup;
 
 pub mod inventory;
 
+pub mod page;
+
 pub mod daemon;
 
 pub mod app;

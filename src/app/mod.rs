@@ -24,6 +24,7 @@ pub mod settings;
 pub mod workspace;
 
 pub use daemon::options::{Announce, DaemonOptions, Program};
+pub use daemon::server::alone::serve;
 pub use daemon::service::{Plan, state_folder};
 pub use daemon::unqueued::run_unqueued;
 pub use overrides::Overrides;

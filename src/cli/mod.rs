@@ -154,6 +154,8 @@ enum Command {
     Verify(Deferred<verify::Arguments>),
     /// Report each new commit on the watched branches
     Watch(Deferred<watch::Arguments>),
+    /// Show nodes, keys and commits in the browser, until it is stopped
+    Serve(Deferred<watch::serve::Arguments>),
     /// Show the daemon's unfinished work, and retry it
     Queue(Deferred<queue::Arguments>),
     /// Install git hooks that notify the daemon of commits and show what a push changes
@@ -261,6 +263,7 @@ fn run(cli: &Cli) -> Result {
         Command::Nodes(Deferred(arguments)) => nodes::run(&cli.global, arguments),
         Command::Verify(Deferred(arguments)) => verify::run(&cli.global, arguments),
         Command::Watch(Deferred(arguments)) => watch::run(&cli.global, arguments),
+        Command::Serve(Deferred(arguments)) => watch::serve::run(&cli.global, arguments),
         Command::Queue(Deferred(arguments)) => queue::run(&cli.global, arguments),
         Command::Hooks(Deferred(arguments)) => hooks::run(&cli.global, arguments),
         Command::Trust(Deferred(arguments)) => trust::run(&cli.global, arguments),

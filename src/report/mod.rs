@@ -35,7 +35,7 @@ pub use model::line_reason::LineReason;
 pub use model::lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};
 pub use model::node_names::NodeNames;
 pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
-pub use words::description::{Description, Term};
+pub use words::description::{Description, Term, described};
 pub use words::visible::shorten;
 pub use words::wording::{author_name, count, day, number};
 pub use writers::annotation::Annotation;

@@ -4,4 +4,4 @@ mod brute;
 mod commands;
 mod daemon;
 mod former;
-mod site;
+pub(crate) mod site;

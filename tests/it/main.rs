@@ -35,6 +35,7 @@ mod http;
 mod inventory;
 mod lookup_vectors;
 mod outputs;
+mod page;
 mod policy;
 mod progress;
 mod report;

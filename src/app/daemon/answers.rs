@@ -1,6 +1,7 @@
 //! Answers HTTP requests for effective values, with the settings of this run.
 
 mod history;
+mod pages;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -11,7 +12,7 @@ use crate::app::pipelines::ATTEMPTS;
 use crate::app::{BranchPipelines, Failure, Workspace};
 use crate::daemon::http::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupNode, LookupRequest,
-    LookupResponse, NodeSnapshot,
+    LookupResponse, NodeSnapshot, PageRequest,
 };
 use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
@@ -23,6 +24,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeProfile, NodeSet, read_profiles};
+use crate::page::content::Content;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::{self, Report, Style};
@@ -83,11 +85,7 @@ impl Answers for EffectiveValues {
 
     fn diff(&self, request: &DiffRequest, stop: &Arc<dyn Stop>) -> std::result::Result<DiffResponse, AnswerError> {
         let after = self.resolve(&request.to)?;
-        let before = match &request.from {
-            Some(from) => Some(self.commit(from)?),
-            None => self.workspace.repository.first_parent(after.commit).map_err(broken)?,
-        };
-        let sides = Sides::of(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
+        let sides = self.sides(request.from.as_deref(), &after)?;
         self.retry_while_profiles_change(after.branch.as_ref(), |pipeline| {
             let compared = pipeline.diff_with(&sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
             check_still_wanted(stop)?;
@@ -133,6 +131,10 @@ impl Answers for EffectiveValues {
     fn blame(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> std::result::Result<Blamed, AnswerError> {
         self.with_history(request, stop, history::blamed)
     }
+
+    fn page(&self, request: &PageRequest, stop: &Arc<dyn Stop>) -> std::result::Result<Content, AnswerError> {
+        self.view(request, stop)
+    }
 }
 
 impl EffectiveValues {
@@ -148,6 +150,15 @@ impl EffectiveValues {
             RevisionError::Refs(error) => broken(error),
             error => AnswerError::Unknown(error.to_string()),
         })
+    }
+
+    /// Returns the sides of a comparison with a revision or, if that is not named, with the first parent.
+    fn sides(&self, from: Option<&str>, after: &RequestedRevision) -> std::result::Result<Sides, AnswerError> {
+        let before = match from {
+            Some(from) => Some(self.commit(from)?),
+            None => self.workspace.repository.first_parent(after.commit).map_err(broken)?,
+        };
+        Ok(Sides::of(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point()))
     }
 
     fn pipeline(&self, branch: Option<&BranchName>) -> std::result::Result<Arc<Pipeline>, AnswerError> {

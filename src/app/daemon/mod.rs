@@ -8,7 +8,7 @@ pub(super) mod options;
 mod refresh;
 mod repository;
 mod requests;
-mod server;
+pub(super) mod server;
 pub(super) mod service;
 mod signals;
 mod snapshots;

@@ -6,10 +6,11 @@ use crate::app::guard::Guard;
 use crate::app::{BranchPipelines, Result};
 use crate::daemon::http::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupRequest,
-    LookupResponse, NodeSnapshot,
+    LookupResponse, NodeSnapshot, PageRequest,
 };
 use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, PasswordPrompt, Remote, Repository};
+use crate::page::content::Content;
 use crate::pipeline::Pipeline;
 use crate::settings::Limits;
 use crate::workers::Stop;
@@ -115,5 +116,9 @@ impl Answers for RepositoryHandle {
 
     fn blame(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> std::result::Result<Blamed, AnswerError> {
         self.answers()?.blame(request, stop)
+    }
+
+    fn page(&self, request: &PageRequest, stop: &Arc<dyn Stop>) -> std::result::Result<Content, AnswerError> {
+        self.answers()?.page(request, stop)
     }
 }

@@ -1,5 +1,7 @@
 //! `hierad watch`: the daemon in the foreground.
 
+pub(in crate::cli) mod serve;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,18 +11,18 @@ use std::time::Duration;
 use clap::Args;
 use tokio::runtime::Runtime;
 
-use super::diff::style;
-use super::output::log;
-use super::{Global, Result, Status, bound, output};
 use crate::app::settings::listen_address;
 use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
+use crate::cli::diff::style;
+use crate::cli::output::log;
+use crate::cli::{Global, Result, Status, bound, output};
 use crate::event::JobNumber;
 use crate::git::bind_exchanges;
 use crate::report::{Format, Report, write};
 
 /// Arguments of `watch`.
 #[derive(Debug, Clone, Args)]
-pub(super) struct Arguments {
+pub(in crate::cli) struct Arguments {
     /// Only these branches: a name or a glob; may be repeated [default: all local branches]
     #[arg(long, value_name = "PATTERN")]
     branch: Vec<String>,
@@ -39,7 +41,7 @@ pub(super) struct Arguments {
     check_config: bool,
     /// Format of log lines
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(super) log_format: log::Format,
+    pub(in crate::cli) log_format: log::Format,
     /// Answer over HTTP at this address and port; needs a token in the settings if others can reach it. Keeps a
     /// durable queue
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
@@ -100,7 +102,7 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
     }
 }
 
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     let options = arguments.options(global);
     let mode = Mode::new(&options)?;
     if matches!(mode, Mode::Queue(_)) && arguments.format.is_some_and(|format| format != Format::Json) {

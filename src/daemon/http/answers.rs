@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::git::CommitId;
+use crate::page::content::Content;
 use crate::pattern::Pattern;
 use crate::report::Format;
 use crate::value::Value;
@@ -35,6 +36,50 @@ pub trait Answers: Send + Sync {
 
     /// Finds the commits that made values what they are, as `hierad blame` does.
     fn blame(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> Result<Blamed, AnswerError>;
+
+    /// Returns what a view of the page shows.
+    fn page(&self, request: &PageRequest, stop: &Arc<dyn Stop>) -> Result<Content, AnswerError>;
+}
+
+/// A request for a view of the page.
+#[derive(Debug, Clone)]
+pub struct PageRequest {
+    /// The revision.
+    pub revision: String,
+    /// The view.
+    pub view: View,
+}
+
+/// A view of the page. Lists are searched for a text, and go on after a name.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the fields are what their names say")]
+pub enum View {
+    /// The overview.
+    Start,
+    /// The names of the nodes.
+    Nodes { search: String, after: Option<String> },
+    /// The names of the keys.
+    Keys { search: String, after: Option<String> },
+    /// A node with its values.
+    Node { name: String, search: String, after: Option<String> },
+    /// A key on a node.
+    Ladder { node: String, key: String },
+    /// A key on all nodes.
+    Key { key: String },
+    /// The commits of a branch, from one of them.
+    Commits { after: Option<String> },
+    /// The changes of a commit.
+    Commit { id: String },
+    /// The changes between two revisions.
+    Diff { from: String, to: String },
+    /// The differences between two nodes.
+    Compare { nodes: [String; 2] },
+    /// The effect of other values of variables on a node, in the form `NAME=VALUE`.
+    WhatIf { node: String, set: Vec<String> },
+    /// The commits that changed a key, on a node or on any.
+    Changes { key: Option<String>, node: Option<String>, after: Option<HistoryPlace> },
+    /// The names of nodes and keys with a text.
+    Search { text: String },
 }
 
 /// The effective values of a node.

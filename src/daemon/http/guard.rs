@@ -9,6 +9,9 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::uri::Authority;
 use axum::middleware::Next;
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
 
 use super::problem::Problem;
 use super::state::State;
@@ -21,17 +24,25 @@ pub(super) async fn token(
     next: Next,
 ) -> Result<Response, Problem> {
     if let Some(token) = &state.options.token
-        && !bearer(&request).is_some_and(|given| is_same(given, token))
+        && !given_token(&request).is_some_and(|given| is_same(&given, token))
     {
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "this needs 'Authorization: Bearer' and the token"));
     }
     Ok(next.run(request).await)
 }
 
-/// Returns the token of a request, or `None` if it has none.
-fn bearer(request: &Request) -> Option<&[u8]> {
-    let (scheme, token) = request.headers().get(AUTHORIZATION)?.as_bytes().split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+/// Returns the token of a request, or `None` if it has none. A browser asks for it and sends it as a password, with any
+/// name of a user.
+fn given_token(request: &Request) -> Option<Zeroizing<Vec<u8>>> {
+    let header = request.headers().get(AUTHORIZATION)?.as_bytes();
+    let end = header.iter().position(|byte| *byte == b' ')?;
+    let (scheme, given) = (&header[..end], header[end..].trim_ascii());
+    if scheme.eq_ignore_ascii_case(b"bearer") {
+        return Some(Zeroizing::new(given.to_vec()));
+    }
+    let both = Zeroizing::new(scheme.eq_ignore_ascii_case(b"basic").then(|| STANDARD.decode(given).ok())??);
+    let colon = both.iter().position(|byte| *byte == b':')?;
+    Some(Zeroizing::new(both[colon + 1..].to_vec()))
 }
 
 /// Refuses requests with several `Host` headers. Without a token, also refuses requests whose header or target names

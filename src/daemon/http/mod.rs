@@ -13,6 +13,7 @@ mod guard;
 mod health;
 mod history;
 mod in_process;
+mod pages;
 mod parameters;
 mod problem;
 mod reports;
@@ -39,13 +40,13 @@ use zeroize::Zeroizing;
 
 use super::handle::ServiceHandle;
 use super::queue::Queue;
-use super::shutdown::Shutdown;
+use super::shutdown::{Shutdown, shutdown};
 use crate::event::RepositoryName;
 use crate::forge::Forge;
 
 pub use answers::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryPlace, HistoryRequest, LookupNode,
-    LookupRequest, LookupResponse, NodeSnapshot,
+    LookupRequest, LookupResponse, NodeSnapshot, PageRequest, View,
 };
 pub use in_process::InProcessServer;
 
@@ -131,6 +132,20 @@ impl Server {
         self.projects = projects;
     }
 
+    /// Answers without a service, until `end`.
+    pub async fn alone(self, queue: Queue, end: impl Future<Output = ()>) {
+        let (trigger, shutdown) = shutdown();
+        let running = self.run(queue, Arc::new(ServiceHandle::new()), shutdown);
+        tokio::pin!(running);
+        tokio::select! {
+            () = &mut running => {}
+            () = end => {
+                trigger.shut_down();
+                running.await;
+            }
+        }
+    }
+
     /// Answers until the service ends.
     pub(super) async fn run(self, queue: Queue, handle: Arc<ServiceHandle>, shutdown: Shutdown) {
         let timeout = self.options.timeout;
@@ -158,6 +173,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/lookup", post(values::lookup))
         .route("/v1/history", get(history::log))
         .route("/v1/blame", get(history::blame))
+        .merge(pages::routes())
         .route_layer(from_fn_with_state(state.clone(), guard::token));
     guarded
         .route("/health/live", get(health::live))

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use super::problem::Problem;
 
 /// The parameters that may be given several times.
-const REPEATED: [&str; 2] = ["key", "node"];
+const REPEATED: [&str; 3] = ["key", "node", "set"];
 
 /// The name in a path.
 pub(super) struct Name(pub(super) String);

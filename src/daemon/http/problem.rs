@@ -49,6 +49,21 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "see the log")
     }
 
+    /// Returns the status.
+    pub(super) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Returns the words of the status.
+    pub(super) fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// Returns the reason.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Adds the place in the request's body.
     pub(super) fn at(self, path: String) -> Problem {
         Problem { path: Some(path), ..self }
@@ -70,7 +85,7 @@ impl From<AnswerError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = serde_json::to_string(&self).unwrap_or_default();
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         let mut response = (status, visible_json(&body).into_owned()).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -78,7 +93,7 @@ impl IntoResponse for Problem {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
         }
         if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer, Basic realm=\"hierad\""));
         }
         response
     }

@@ -112,6 +112,11 @@ impl State {
         found.cloned().ok_or_else(|| Problem::unknown("there is no such repository"))
     }
 
+    /// Returns the names of the repositories.
+    pub(super) fn repositories(&self) -> Vec<String> {
+        self.answers.keys().map(RepositoryName::to_string).collect()
+    }
+
     /// Asks a question about a repository on a thread that may block.
     pub(super) async fn ask<T: Send + 'static>(
         &self,

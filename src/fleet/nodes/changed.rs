@@ -1,10 +1,11 @@
 //! The variables that differ between two fleets of the same nodes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fleet::Fleet;
 use crate::fleet::nodes::distinctions::names_of;
-use crate::node::{NodeSet, ProfileError};
+use crate::fleet::nodes::variables::VariablePath;
+use crate::node::{NodeId, NodeSet, ProfileError};
 use crate::value::Value;
 
 /// A variable that differs on some nodes.
@@ -19,6 +20,16 @@ pub struct ChangedVariable {
 }
 
 impl Fleet {
+    /// Returns the variables that were asked for so far, by name, with their values on a node; `None` where one is not
+    /// set.
+    pub fn known_variables(&self, node: NodeId) -> BTreeMap<String, Option<Value>> {
+        let value = |path: &VariablePath| {
+            let classes = self.variable_classes(path.by_ref());
+            (names_of(path).0, classes.on(node).value(&path.segments).cloned())
+        };
+        self.paths().iter().map(value).collect()
+    }
+
     /// Returns the variables whose values differ from those in the fleet `before`, sorted by name. Only variables
     /// that one of the two knows are compared. Both fleets must have the same nodes.
     pub fn changed_variables(&self, before: &Fleet) -> Result<Vec<ChangedVariable>, ProfileError> {

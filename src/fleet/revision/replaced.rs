@@ -131,6 +131,24 @@ impl NodeRevision<'_> {
         evaluate_on(self.node, fleet, false, ask).0
     }
 
+    /// Returns the levels that a search for a root key goes through if none of them has it, with their layers, highest
+    /// priority first. Layers that cannot be read are left out.
+    pub fn levels_of_key(&self, root: &str) -> Vec<(LayerId, Arc<Level>)> {
+        let environment = self.revision.environment.for_scope(&self.revision.fleet.scope(self.node));
+        let module = root.split_once("::").map(|(module, _)| module);
+        let is_searched = |layer: &LayerId| match layer {
+            LayerId::Module(_, name) => module.is_some_and(|module| **name == *module),
+            _ => true,
+        };
+        let mut found = Vec::new();
+        for layer in environment.layer_ids().filter(is_searched) {
+            let Some(Ok(hierarchy)) = self.hierarchy(&layer) else { continue };
+            let levels = hierarchy.levels.iter().chain(hierarchy.default_levels.iter().flatten());
+            found.extend(levels.map(|level| (layer.clone(), level.clone())));
+        }
+        found
+    }
+
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
         let find = || {

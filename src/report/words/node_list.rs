@@ -9,6 +9,16 @@ use super::wording::number;
 use crate::node::NodeSet;
 use crate::report::{Between, Description, Group, NodeNames, Report};
 
+impl Report {
+    /// Returns the heading of a group, in few words.
+    pub fn heading_of(&self, group: &Group) -> String {
+        heading(self, group, SHORT)
+    }
+}
+
+/// The columns of a short heading.
+const SHORT: usize = 40;
+
 /// Returns the heading of a group: the share of the nodes and their names, in about `columns`.
 pub(in crate::report) fn heading(report: &Report, group: &Group, columns: usize) -> String {
     if let Between::Nodes(compared) = &report.between {

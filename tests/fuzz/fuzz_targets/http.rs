@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, InProcessServer, LookupNode, LookupRequest, LookupResponse,
-    NodeSnapshot, Options,
+    NodeSnapshot, Options, PageRequest, View,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::event::{CommitEvent, EventKind, RepositoryName};
 use hierad::git::{BranchName, CommitId};
 use hierad::node::read_profiles;
+use hierad::page::content::{Content, Names};
 use hierad::workers::Stop;
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -132,6 +133,16 @@ impl Answers for Echo {
 
     fn blame(&self, request: &HistoryRequest, _stop: &Arc<dyn Stop>) -> Result<Blamed, AnswerError> {
         Err(AnswerError::Unknown(format!("{request:?}")))
+    }
+
+    fn page(&self, request: &PageRequest, _stop: &Arc<dyn Stop>) -> Result<Content, AnswerError> {
+        match &request.view {
+            View::Keys { search, .. } => {
+                let (search, names) = (search.clone(), vec![search.clone()]);
+                Ok(Content::Keys(Names { search, found: 1, total: 1, next: names.first().cloned(), names }))
+            }
+            _ => Err(AnswerError::Unknown(format!("{request:?}"))),
+        }
     }
 }
 

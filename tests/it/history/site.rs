@@ -36,16 +36,16 @@ const FILES: [&str; 9] = [
 ];
 
 /// A site with a history.
-pub(super) struct Site {
-    pub(super) random: Random,
-    pub(super) sandbox: Sandbox,
+pub(crate) struct Site {
+    pub(crate) random: Random,
+    pub(crate) sandbox: Sandbox,
     /// The next value that is new.
     next: usize,
 }
 
 impl Site {
     /// A site with about this many commits.
-    pub(super) fn new(seed: u64, commits: usize) -> Site {
+    pub(crate) fn new(seed: u64, commits: usize) -> Site {
         let mut site = Site { random: Random::new(seed), sandbox: Sandbox::new(), next: 0 };
         site.sandbox.git(["config", "merge.conflictStyle", "merge"]);
         site.hierarchy();
@@ -60,7 +60,7 @@ impl Site {
     }
 
     /// Makes a commit, or several.
-    pub(super) fn step(&mut self, number: usize) {
+    pub(crate) fn step(&mut self, number: usize) {
         match self.random.below(12) {
             0 => self.hierarchy(),
             1 => self.move_file(),
@@ -167,7 +167,7 @@ impl Site {
     }
 
     /// The nodes, with facts that `shift` changes.
-    pub(super) fn fleet(shift: usize) -> Fleet {
+    pub(crate) fn fleet(shift: usize) -> Fleet {
         let mut text = String::new();
         for node in 1..=6 {
             let (role, site) = (["web", "db"][node % 2], ["x", "y"][node / 4]);
@@ -182,12 +182,12 @@ impl Site {
     }
 
     /// A pipeline with nothing in its caches.
-    pub(super) fn pipeline(&self, shift: usize) -> Pipeline {
+    pub(crate) fn pipeline(&self, shift: usize) -> Pipeline {
         let revisions = Revisions::new(Arc::new(self.sandbox.open()), EnvironmentOptions::default(), Arc::default());
         Pipeline::new(revisions, Arc::new(Site::fleet(shift)), Workers::of(1), Arc::new(disclosure()))
     }
 
-    pub(super) fn tip(&self) -> CommitId {
+    pub(crate) fn tip(&self) -> CommitId {
         self.sandbox.id("HEAD")
     }
 }

@@ -45,24 +45,36 @@ impl Daemon {
         command.args(["watch", "--listen", "127.0.0.1:0", "--state"]).arg(state);
         let poll = if arguments.contains("--poll") { "" } else { "--poll 0.05" };
         command.args(poll.split_whitespace()).args(arguments.split_whitespace());
+        let daemon = Daemon::begun(&mut command, "hierad: answering at http://");
+        let end = Instant::now() + PATIENCE;
+        while daemon.get("/health/ready").status != 200 {
+            assert!(Instant::now() < end, "it is never ready");
+        }
+        daemon
+    }
+
+    /// Starts `hierad serve` on the repository in `folder`, with more arguments.
+    pub(crate) fn serve(folder: &Path, arguments: &str) -> Daemon {
+        let mut command = hierad(folder);
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments.split_whitespace());
+        Daemon::begun(&mut command, "hierad: the page is at http://")
+    }
+
+    /// Starts a program that says where it answers.
+    fn begun(command: &mut Command, announcement: &str) -> Daemon {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         let address = loop {
             let start = said.len();
             assert!(errors.read_line(&mut said).unwrap() > 0, "it has ended: {said}");
-            if let Some(address) = said[start..].trim().strip_prefix("hierad: answering at http://") {
-                break address.parse().unwrap();
+            if let Some(address) = said[start..].trim().strip_prefix(announcement) {
+                break address.trim_end_matches('/').parse().unwrap();
             }
         };
         let (tell, log) = mpsc::channel();
         std::thread::spawn(move || errors.lines().map_while(Result::ok).for_each(|line| _ = tell.send(line)));
-        let daemon = Daemon { child, address, log };
-        let end = Instant::now() + PATIENCE;
-        while daemon.get("/health/ready").status != 200 {
-            assert!(Instant::now() < end, "it is never ready");
-        }
-        daemon
+        Daemon { child, address, log }
     }
 
     /// Waits until a line of the log has `words`.
@@ -183,7 +195,7 @@ impl Answer {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 

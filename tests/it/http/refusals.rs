@@ -8,8 +8,18 @@ use super::client::{Daemon, PATIENCE, raw, request};
 use crate::support::Sandbox;
 use crate::support::terminal::{SITE, hierad, run};
 
-const GUARDED: [&str; 6] =
-    ["/metrics", "/openapi.json", "/v1/reports", "/v1/reports/stream", "/v1/nodes", "/v1/nodes/web01"];
+const GUARDED: [&str; 10] = [
+    "/metrics",
+    "/openapi.json",
+    "/v1/reports",
+    "/v1/reports/stream",
+    "/v1/nodes",
+    "/v1/nodes/web01",
+    "/",
+    "/nodes/web01",
+    "/keys/port",
+    "/page.css",
+];
 
 #[test]
 fn requests_need_the_token() {
@@ -25,12 +35,15 @@ fn requests_need_the_token() {
             "Authorization: Bearer open sesame, open!\r\n",
             "Authorization: Bearer \r\n",
             "Authorization: Basic open sesame, open\r\n",
+            "Authorization: Basic \r\n",
+            "Authorization: Basic b3BlbiBzZXNhbWUsIG9wZW4=\r\n",
+            "Authorization: Basic b3BlbiBzZXNhbWUsIG9wZW46b3Blbg==\r\n",
             "Authorization: open sesame, open\r\n",
             "Authorization: \u{e9}\r\n",
         ] {
             let answer = with("GET", path, header);
             answer.refuses(401, "needs 'Authorization: Bearer'");
-            assert_eq!(answer.header("www-authenticate"), Some("bearer"), "{path}");
+            assert_eq!(answer.header("www-authenticate"), Some("bearer, basic realm=\"hierad\""), "{path}");
         }
     }
     let lookup = json!({"node": "web01", "keys": ["port"]});
@@ -41,6 +54,8 @@ fn requests_need_the_token() {
     for path in GUARDED.iter().filter(|path| !path.ends_with("stream")) {
         with("GET", path, right).ok();
     }
+    // A browser sends it as the password of somebody.
+    with("GET", "/nodes/web01", "Authorization: Basic YW55Ym9keTpvcGVuIHNlc2FtZSwgb3Blbg==\r\n").ok();
     with("GET", "/health/live", "").ok();
     // A client with the token is not a page in somebody's browser.
     with("GET", "/v1/nodes", &format!("Host: hierad.example.com\r\n{right}")).ok();
@@ -154,7 +169,7 @@ fn malformed_requests_are_refused() {
     }
     let both = "POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";
     assert_eq!(daemon.raw(both.as_bytes()).status, 400);
-    daemon.get("/").refuses(404, "/openapi.json lists");
+    daemon.get("/v1").refuses(404, "/openapi.json lists");
     daemon.get("/v1/nodes/%ff").refuses(400, "UTF-8");
     daemon.get("/v1/nodes/..%2f..%2fetc%2fpasswd").refuses(404, "no profile of node");
     let wrong = daemon.ask("DELETE", "/v1/nodes", "", b"");

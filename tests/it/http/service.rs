@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, Listener, LookupRequest,
-    LookupResponse, NodeSnapshot, Options, Server,
+    LookupResponse, NodeSnapshot, Options, PageRequest, Server,
 };
 use hierad::daemon::queue::{Job, Queue, RenderedReport};
 use hierad::daemon::service::{
@@ -15,6 +15,7 @@ use hierad::daemon::service::{
 };
 use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
+use hierad::page::content::Content;
 use hierad::workers::Stop;
 use serde_json::{Value as Json, json};
 use tokio::sync::oneshot;
@@ -70,6 +71,13 @@ impl Answers for Manner {
 
     fn blame(&self, _: &HistoryRequest, _: &Arc<dyn Stop>) -> Result<Blamed, AnswerError> {
         Err(AnswerError::Unknown("nothing".to_owned()))
+    }
+
+    fn page(&self, _: &PageRequest, _: &Arc<dyn Stop>) -> Result<Content, AnswerError> {
+        match self {
+            Manner::Broken => Err(AnswerError::Broken("/secret/path is broken".into())),
+            _ => Err(AnswerError::Unknown("nothing".to_owned())),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ const ACTIVE: &str = "\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
 const COMMANDS: [&str; 4] = ["::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED", "##teamcity[FORGED]"];
 
 /// The commands, by their first words, each with what it is called with. A command without any is told why.
-const CALLS: [(&str, &[&str]); 25] = [
+const CALLS: [(&str, &[&str]); 26] = [
     ("init", &["init --dry-run --yes --no-verify"]),
     ("settings", &["settings", "settings --all", "settings --format json"]),
     (
@@ -69,6 +69,7 @@ const CALLS: [(&str, &[&str]); 25] = [
     ("nodes facts", &["nodes facts", "nodes facts --format json"]),
     ("verify", &[]), // a Ruby with Puppet is not everywhere; it writes as all others do
     ("watch", &["watch --check-config"]),
+    ("serve", &[]), // it goes on until it is stopped
     ("queue", &["queue"]),
     ("hooks", &["hooks list"]),
     ("trust", &["trust", "trust --list"]),

@@ -93,8 +93,31 @@ impl Question<'_> {
     }
 }
 
-/// Returns a page of reports on the commits that change the keys.
-pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
+/// A part of a history, with its reports as `E`.
+pub(super) struct Part<E> {
+    pub(super) entries: Vec<E>,
+    pub(super) unseen: Vec<CommitId>,
+    pub(super) blind_spots: Vec<String>,
+    pub(super) next: Option<HistoryPlace>,
+}
+
+/// Returns a page of reports on the commits that change the keys, in JSON.
+pub(super) fn page(question: Question<'_>) -> Result<HistoryPage> {
+    let tip = question.tip;
+    let Part { entries, unseen, blind_spots, next } = part(question, |report| {
+        let text = written(&report)?;
+        Ok((text.len(), text))
+    })?;
+    Ok(HistoryPage { commit: tip, entries, unseen, blind_spots, next })
+}
+
+/// Returns some reports on the commits that change the keys.
+pub(super) fn reports(question: Question<'_>) -> Result<Part<Report>> {
+    part(question, |report| Ok((0, report)))
+}
+
+/// Returns some reports on the commits that change the keys, each made an entry with its size in bytes.
+fn part<E>(mut question: Question<'_>, made: impl Fn(Report) -> Result<(usize, E)>) -> Result<Part<E>> {
     let Question { pipeline, tip, request, .. } = question;
     let HistoryRequest { keys, nodes, text, .. } = request;
     let query = Query {
@@ -117,8 +140,8 @@ pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
         let mut reports = question.facts.after(step.commit.id, &query).map_err(broken)?;
         reports.extend(question.history.report(&step, &query).map_err(failed)?);
         for report in reports {
-            let entry = written(&report)?;
-            size += entry.len();
+            let (length, entry) = made(report)?;
+            size += length;
             entries.push(entry);
         }
         last = Some(HistoryPlace { tip, last: step.commit.id });
@@ -128,7 +151,7 @@ pub(super) fn page(mut question: Question<'_>) -> Result<HistoryPage> {
     }
     let blind_spots = question.blind_spots(commits.is_cut)?;
     let next = last.filter(|_| !is_last);
-    Ok(HistoryPage { commit: tip, entries, unseen: question.history.masked, blind_spots, next })
+    Ok(Part { entries, unseen: question.history.masked, blind_spots, next })
 }
 
 fn written(report: &Report) -> Result<String> {

@@ -1,15 +1,20 @@
 //! The HTTP server that the settings ask for.
 
+pub(in crate::app) mod alone;
+
 use std::net::SocketAddr;
 
-use super::requests;
 use crate::app::Result;
+use crate::app::daemon::requests;
 use crate::app::settings::{HttpSetting, Settings};
 use crate::daemon::http::{Listener, Options, Server};
 use crate::disk::read_token;
 
 /// Overrides the address in the settings with the flag's.
-pub(super) fn with_listen_address(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
+pub(in crate::app::daemon) fn with_listen_address(
+    mut settings: Settings,
+    address: Option<SocketAddr>,
+) -> Result<Settings> {
     if let Some(listen) = address {
         let setting = HttpSetting { listen, ..settings.http.unwrap_or_default() };
         setting.check().map_err(|text| format!("--listen: {text} of 'http' in hierad.yaml"))?;

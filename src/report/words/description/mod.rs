@@ -11,11 +11,22 @@ use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
 use super::visible::{quote, visible};
+use crate::fleet::{Distinction, Fleet};
 use crate::node::NodeSet;
 
 pub(in crate::report) use classes::Describer;
 
 use search::Search;
+
+/// Returns words for each of some sets of nodes of a fleet, such as `role=web`, where some are found.
+pub fn described<'s>(
+    fleet: &Fleet,
+    distinctions: &[Distinction],
+    sets: impl IntoIterator<Item = &'s NodeSet>,
+) -> Vec<Option<String>> {
+    let mut describer = Describer::new(fleet.len(), distinctions);
+    sets.into_iter().map(|set| Some(describer.describe(set)?.to_string())).collect()
+}
 
 impl Describer {
     /// Returns the shortest description found of a set of nodes, or `None` if there is none.

@@ -28,7 +28,9 @@ use crate::report::{
     Between, BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Remedy, Report, branch_label,
 };
 
-const STYLE: &str = include_str!("page.css");
+/// The style sheet.
+pub const STYLE: &str = include_str!("page.css");
+
 const SCRIPT: &str = include_str!("page.js");
 
 /// An additional script for pages with groups that are set apart, since catalogs lack the class.
@@ -52,7 +54,6 @@ impl Default for Options {
 
 /// Writes the page.
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let nodes = ChangedNodes::of(report);
     let script = SCRIPT.to_owned() + if report.groups_by_use().1.is_empty() { "" } else { APART_SCRIPT };
     let digest = STANDARD.encode(Sha256::digest(&script));
     let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'");
@@ -71,10 +72,42 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     // The page is written in parts, so its outer elements are not those of one template.
     let start = start.into_string();
     let start = start.trim_end_matches("</html>");
+    write!(out, "{start}<body><main>")?;
+    let used = start.len() + script.len();
+    let names = write_body(report, options, (used, &html! {}), out)?;
+    write!(out, "{}</main><script type=\"application/json\" id=\"nodes\">{names}</script>", footer().into_string())?;
+    writeln!(out, "<script>{script}</script></body></html>")
+}
+
+/// Returns the body of the page, for another page that has [`STYLE`] and [`whole_script`]. `overview` comes below the
+/// headline.
+pub fn body(report: &Report, options: &Options, overview: &Markup) -> Markup {
+    let mut out = Vec::new();
+    // Nothing can fail here.
+    let names = write_body(report, options, (overview.0.len(), overview), &mut out).unwrap_or_default();
+    let text = String::from_utf8(out).unwrap_or_default();
+    html! { (PreEscaped(text)) script type="application/json" id="nodes" { (PreEscaped(names)) } }
+}
+
+/// Returns the script for [`body`].
+pub fn whole_script() -> String {
+    [SCRIPT, APART_SCRIPT].concat()
+}
+
+/// Writes the body of the page, with an overview below the headline, if as many bytes are `used` by the rest. Returns
+/// the names of its nodes in JSON.
+fn write_body(
+    report: &Report,
+    options: &Options,
+    (used, overview): (usize, &Markup),
+    out: &mut dyn Write,
+) -> io::Result<String> {
+    let nodes = ChangedNodes::of(report);
     let room = options.budget / 8;
     let text = |parts: &[Markup]| parts.iter().map(|part| part.0.as_str()).collect::<String>();
     let above = text(&[
         head(report),
+        PreEscaped(overview.0.clone()),
         policies(report, room),
         blind_spots(report, false, room),
         index(report),
@@ -87,14 +120,13 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
         findings(report, true, room),
         findings(report, false, room),
         blind_spots(report, true, room),
-        footer(),
     ]);
     let names = nodes.json();
-    let used = start.len() + above.len() + below.len() + names.len() + script.len();
-    writeln!(out, "{start}<body><main>{above}")?;
+    let used = used + above.len() + below.len() + names.len();
+    writeln!(out, "{above}")?;
     write_groups(report, &nodes, options, options.budget.saturating_sub(used), out)?;
-    write!(out, "{below}</main><script type=\"application/json\" id=\"nodes\">{names}</script>")?;
-    writeln!(out, "<script>{script}</script></body></html>")
+    write!(out, "{below}")?;
+    Ok(names.to_owned())
 }
 
 /// Returns as many of `items` as fit `room` bytes, and the number of the others if there are any.

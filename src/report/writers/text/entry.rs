@@ -76,7 +76,7 @@ pub fn write_line(report: &Report, options: Options, out: &mut dyn Write) -> io:
 }
 
 /// Returns the changes in few words, such as `port: 80 -> 8080 on 2 of 5 nodes`, or the numbers of keys and nodes.
-fn in_short(report: &Report) -> String {
+pub fn in_short(report: &Report) -> String {
     let [first, others @ ..] = &report.changes[..] else { return report.headline() };
     if others.iter().any(|change| change.key != first.key) {
         return report.headline();

@@ -1,0 +1,106 @@
+//! A key on a node, level by level.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Result, shown, written};
+use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken, unknown_node};
+use crate::fleet::NodeRevision;
+use crate::hiera::budget::Cost;
+use crate::hiera::explain::provenance::contributions;
+use crate::hiera::explain::{Places, Recorder};
+use crate::hiera::hierarchy::Location;
+use crate::hiera::layer::LayerId;
+use crate::hiera::{LookupKey, Outcome};
+use crate::page::content::{Content, Ladder, Rung, RungState};
+use crate::pipeline::Pipeline;
+use crate::value::ValuePath;
+
+impl EffectiveValues {
+    #[expect(clippy::unused_self, reason = "it is one of the views")]
+    pub(super) fn ladder(
+        &self,
+        pipeline: &Pipeline,
+        requested: &RequestedRevision,
+        (node, key): (&str, &str),
+    ) -> Result<Content> {
+        let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+        let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+        let recorder = Recorder::default();
+        let of_node = revision.of_node(id);
+        let (outcome, _) = of_node.explain(key, &recorder, Cost::OF_KEY);
+        let steps = recorder.finish();
+        let whole = ValuePath::default();
+        let used =
+            contributions(&steps, key).iter().filter_map(|one| Some(one.origin_of(&whole)?.place.path)).collect();
+        let disclosure = &pipeline.disclosure;
+        // A value may be a secret only by its conversion, so its steps are not.
+        let may_explain = !matches!(&outcome, Outcome::Found(value) if disclosure.hides(value));
+        // What is written may show a secret where the value is one, or cannot be known to be none.
+        let is_open = matches!(&outcome, Outcome::Found(value) if !disclosure.hides(value)) && !steps.has_secrets();
+        let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open };
+        Ok(Content::Ladder(Ladder {
+            node: node.to_owned(),
+            key: key.to_owned(),
+            commit: requested.commit.to_string(),
+            shown: shown(&outcome, disclosure),
+            rungs: rungs.all(key),
+            explanation: may_explain.then(|| disclosure.step(steps).text(Places::Shown)),
+        }))
+    }
+}
+
+struct Rungs<'r> {
+    revision: &'r NodeRevision<'r>,
+    /// The files that the value comes from.
+    used: BTreeSet<Arc<str>>,
+    outcome: &'r Outcome,
+    /// True if what files have may be shown.
+    is_open: bool,
+}
+
+impl Rungs<'_> {
+    fn all(&self, key: &str) -> Vec<Rung> {
+        let Ok(key) = LookupKey::parse(key) else { return Vec::new() };
+        let mut rungs = Vec::new();
+        for (layer, level) in self.revision.levels_of_key(&key.root) {
+            let layer = match layer {
+                LayerId::Global => "global".to_owned(),
+                LayerId::Environment(_) => "environment".to_owned(),
+                LayerId::Module(_, name) => format!("module {name}"),
+            };
+            for location in &level.locations {
+                let rung = self.rung(location, &key.root);
+                rungs.push(Rung { layer: layer.clone(), level: level.name.to_string(), ..rung });
+            }
+        }
+        rungs
+    }
+
+    fn rung(&self, location: &Location, root: &str) -> Rung {
+        let path = location.place().map(ToString::to_string);
+        let none = Rung {
+            layer: String::new(),
+            level: String::new(),
+            path,
+            state: RungState::Asked,
+            line: None,
+            written: None,
+        };
+        if location.is_absent() {
+            return Rung { state: RungState::NoFile, ..none };
+        }
+        let Some((path, file)) = location.file() else { return none };
+        let Some(value) = file.content().and_then(|content| content.get(root)) else {
+            return Rung { state: RungState::Absent, ..none };
+        };
+        let state = match self.outcome {
+            Outcome::Found(_) if !self.used.contains(path) => RungState::Shadowed,
+            Outcome::Found(_) if self.used.len() > 1 => RungState::Merged,
+            Outcome::Found(_) => RungState::Found,
+            _ => RungState::Read,
+        };
+        let written = self.is_open.then(|| written(value));
+        Rung { state, line: file.line(root), written, ..none }
+    }
+}

@@ -1,0 +1,177 @@
+//! The contents of the page's views.
+
+mod changes;
+mod key;
+mod ladder;
+mod node;
+mod reports;
+
+use std::sync::Arc;
+
+use super::{EffectiveValues, RequestedRevision, broken, check_still_wanted};
+use crate::daemon::http::{AnswerError, PageRequest, View};
+use crate::disclosure::Disclosure;
+use crate::git::{BranchPatterns, CommitInfo};
+use crate::hiera::explain::provenance::Contribution;
+use crate::hiera::{LookupError, Outcome};
+use crate::history::commits::Span;
+use crate::page::content::{Commits, Content, Entry, Found, Names, Origin, Shown, Start};
+use crate::pipeline::Pipeline;
+use crate::puppet::json::{compact, pretty};
+use crate::value::{Value, ValuePath};
+use crate::workers::Stop;
+
+type Result<T> = std::result::Result<T, AnswerError>;
+
+/// The number of names, of values and of commits in a part of a list.
+const NAMES: usize = 200;
+const VALUES: usize = 100;
+const COMMITS: usize = 50;
+
+/// The number of commits in the overview.
+const LAST_COMMITS: usize = 10;
+
+/// The maximum number of places of a value.
+const MAX_ORIGINS: usize = 5;
+
+impl EffectiveValues {
+    /// Returns what a view shows.
+    pub(super) fn view(&self, request: &PageRequest, stop: &Arc<dyn Stop>) -> Result<Content> {
+        let requested = self.resolve(&request.revision)?;
+        match &request.view {
+            View::Commits { after } => return self.commits(&requested, after.as_deref()),
+            View::Commit { id } => return self.report(None, id, stop),
+            View::Diff { from, to } => return self.report(Some(from), to, stop),
+            View::Compare { nodes: [first, second] } => return self.compared(&requested, [first, second], stop),
+            View::WhatIf { node, set } => return self.what_if(&requested, (node, set), stop),
+            View::Changes { key, node, after } => {
+                return self.changes(request, (key.as_deref(), node.as_deref(), *after), stop);
+            }
+            _ => {}
+        }
+        self.retry_while_profiles_change(requested.branch.as_ref(), |pipeline| {
+            let pipeline = &pipeline.with_workers(self.workers(stop));
+            let found = match &request.view {
+                View::Start => self.start(pipeline, &requested)?,
+                View::Nodes { search, after } => {
+                    let names = pipeline.fleet.iter().map(|(_, name)| name);
+                    Content::Nodes(part(names, search, after.as_deref()))
+                }
+                View::Keys { search, after } => {
+                    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+                    Content::Keys(part(revision.keys.iter(), search, after.as_deref()))
+                }
+                View::Node { name, search, after } => {
+                    self.node(pipeline, &requested, name, (search, after.as_deref()))?
+                }
+                View::Ladder { node, key } => self.ladder(pipeline, &requested, (node, key))?,
+                View::Key { key } => self.key(pipeline, &requested, key)?,
+                View::Search { text } => {
+                    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+                    let nodes = part(pipeline.fleet.iter().map(|(_, name)| name), text, None);
+                    let keys = part(revision.keys.iter(), text, None);
+                    Content::Found(Found { search: text.clone(), nodes, keys })
+                }
+                _ => return Err(broken("this view is made elsewhere")),
+            };
+            check_still_wanted(stop)?;
+            Ok(found)
+        })
+    }
+
+    fn start(&self, pipeline: &Pipeline, requested: &RequestedRevision) -> Result<Content> {
+        let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+        let spots = pipeline.unseen_at(requested.point()).map_err(broken)?;
+        let all = BranchPatterns::new::<&str>(&[]).map_err(broken)?;
+        let branches = self.workspace.repository.branches(&all).map_err(broken)?;
+        let mut commits = self.some_commits(requested, None, LAST_COMMITS)?.0;
+        let commit = commits.first().cloned().ok_or_else(|| broken("there is no commit"))?;
+        commits.truncate(LAST_COMMITS);
+        Ok(Content::Start(Box::new(Start {
+            commit,
+            nodes: pipeline.fleet.len(),
+            keys: revision.keys.len(),
+            branches: branches.into_keys().map(|branch| branch.to_string()).collect(),
+            blind_spots: spots.into_iter().map(|spot| spot.headline).collect(),
+            commits,
+            reports: Vec::new(),
+            trouble: Vec::new(),
+        })))
+    }
+
+    fn commits(&self, requested: &RequestedRevision, after: Option<&str>) -> Result<Content> {
+        let (commits, next) = self.some_commits(requested, after, COMMITS)?;
+        Ok(Content::Commits(Commits { commits, next }))
+    }
+
+    /// Returns some commits along first parents, and the one that follows.
+    fn some_commits(
+        &self,
+        requested: &RequestedRevision,
+        from: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<Entry>, Option<String>)> {
+        let first = from.map_or(Ok(requested.commit), |id| self.commit(id))?;
+        let mut commits = Vec::new();
+        for step in Span::up_to(first).commits(&self.workspace.repository).map_err(broken)? {
+            let commit = step.map_err(broken)?.commit;
+            if commits.len() == most {
+                return Ok((commits, Some(commit.id.to_string())));
+            }
+            commits.push(entry(commit));
+        }
+        Ok((commits, None))
+    }
+}
+
+fn entry(CommitInfo { id, summary, author, time, .. }: CommitInfo) -> Entry {
+    Entry { id: id.to_string(), summary, author, time: time.to_string() }
+}
+
+/// Returns a part of a list of names, which is in order.
+fn part<'n>(names: impl Iterator<Item = &'n Arc<str>>, search: &str, after: Option<&str>) -> Names {
+    let mut total = 0;
+    let wanted = search.to_lowercase();
+    let all: Vec<&str> = names.inspect(|_| total += 1).map(|name| &**name).collect();
+    let found: Vec<&str> = all.into_iter().filter(|name| name.to_lowercase().contains(&wanted)).collect();
+    let rest = found.iter().copied().filter(|name| after.is_none_or(|after| *name > after));
+    let mut names: Vec<String> = rest.take(NAMES + 1).map(str::to_owned).collect();
+    let is_last = names.len() <= NAMES;
+    names.truncate(NAMES);
+    let next = names.last().filter(|_| !is_last).cloned();
+    Names { search: search.to_owned(), found: found.len(), total, names, next }
+}
+
+/// Returns an outcome as it is shown, or `None` if there is no value.
+fn shown(outcome: &Outcome, disclosure: &Disclosure) -> Option<Shown> {
+    match outcome {
+        Outcome::Found(value) => {
+            let value = disclosure.value(value);
+            Some(Shown::Value { line: compact(&value), text: written(&value) })
+        }
+        Outcome::Failed(error) => Some(Shown::Error(words(error, disclosure))),
+        Outcome::NotFound => None,
+    }
+}
+
+/// Returns a value in JSON over several lines.
+fn written(value: &Value) -> String {
+    let mut text = String::new();
+    pretty(value, &mut text);
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn words(error: &LookupError, disclosure: &Disclosure) -> String {
+    disclosure.error(error).to_string()
+}
+
+/// Returns the places that contribute to a value.
+fn origins(contributions: &[Contribution]) -> Vec<Origin> {
+    let whole = ValuePath::default();
+    let of = |contribution: &Contribution| {
+        let origin = contribution.origin_of(&whole)?;
+        Some(Origin { place: origin.place.to_string(), level: origin.level.to_string() })
+    };
+    contributions.iter().filter_map(of).take(MAX_ORIGINS).collect()
+}

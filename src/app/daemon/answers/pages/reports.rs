@@ -1,0 +1,77 @@
+//! Comparisons: of revisions, of nodes, and of a node with itself under other variables.
+
+use std::sync::Arc;
+
+use super::Result;
+use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken, check_still_wanted, unknown_node};
+use crate::app::{NodePair, Workspace};
+use crate::daemon::http::AnswerError;
+use crate::diff::Diff;
+use crate::node::Assignment;
+use crate::page::content::{Content, WhatIf};
+use crate::pipeline::DiffFilter;
+use crate::report::{Between, ComparedNode, Report};
+use crate::workers::Stop;
+
+impl EffectiveValues {
+    /// Returns the report on the changes between two revisions, or on those of a commit.
+    pub(super) fn report(&self, from: Option<&str>, to: &str, stop: &Arc<dyn Stop>) -> Result<Content> {
+        let after = self.resolve(to)?;
+        let sides = self.sides(from, &after)?;
+        self.retry_while_profiles_change(after.branch.as_ref(), |pipeline| {
+            let compared = pipeline.diff_with(&sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
+            check_still_wanted(stop)?;
+            Ok(Content::Report(Box::new(compared.report)))
+        })
+    }
+
+    /// Returns the report on the differences between two nodes.
+    pub(super) fn compared(
+        &self,
+        requested: &RequestedRevision,
+        [first, second]: [&str; 2],
+        stop: &Arc<dyn Stop>,
+    ) -> Result<Content> {
+        let node = |name: &str| ComparedNode { name: name.into(), environment: None };
+        let between = Between::Nodes(Diff::new(node(first), node(second)));
+        let sides = [(&self.workspace, first), (&self.workspace, second)];
+        Ok(Content::Report(Box::new(self.compare(requested, sides, between, stop)?)))
+    }
+
+    /// Returns the effect of other values of variables on a node.
+    pub(super) fn what_if(
+        &self,
+        requested: &RequestedRevision,
+        (node, set): (&str, &[String]),
+        stop: &Arc<dyn Stop>,
+    ) -> Result<Content> {
+        let mut changed = self.workspace.clone();
+        let assignment = |text: &String| text.parse::<Assignment>().map_err(AnswerError::Wrong);
+        changed.what_if = set.iter().map(assignment).collect::<Result<_>>()?;
+        let report = if set.is_empty() {
+            None
+        } else {
+            let sides = [(&self.workspace, node), (&changed, node)];
+            Some(self.compare(requested, sides, Between::Facts, stop)?)
+        };
+        Ok(Content::WhatIf(Box::new(WhatIf { node: node.to_owned(), set: set.to_vec(), report })))
+    }
+
+    fn compare(
+        &self,
+        requested: &RequestedRevision,
+        sides: [(&Workspace, &str); 2],
+        between: Between,
+        stop: &Arc<dyn Stop>,
+    ) -> Result<Report> {
+        let known = self.pipeline(requested.branch.as_ref())?;
+        if let Some((_, name)) = sides.iter().find(|(_, name)| known.fleet.find(name).is_none()) {
+            return Err(unknown_node(name));
+        }
+        let pair = NodePair::of_two(sides, requested.branch.as_ref(), requested.point()).map_err(broken)?;
+        let pipeline = pair.pipeline.with_workers(self.workers(stop));
+        let compared = pipeline.diff_nodes(&pair.before, requested.point(), &DiffFilter::ALL, between);
+        check_still_wanted(stop)?;
+        Ok(compared.map_err(broken)?.report)
+    }
+}

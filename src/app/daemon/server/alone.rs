@@ -1,0 +1,32 @@
+//! The page of one clone, without a daemon: nothing is watched, and nothing is kept.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::app::daemon::answers::answers;
+use crate::app::daemon::signals::{Signal, Signals};
+use crate::app::{Result, Workspace};
+use crate::daemon::http::{Listener, Options, Server};
+use crate::daemon::queue::Queue;
+use crate::event::RepositoryName;
+
+/// The time that a browser may take to send a request, and to read a piece of the answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Answers requests for the page until the process is asked to stop. `announce` is told the address.
+pub async fn serve(workspace: Workspace, listen: SocketAddr, announce: impl FnOnce(SocketAddr)) -> Result<()> {
+    if !listen.ip().is_loopback() {
+        return Err(format!("{listen} can be reached by others: `hierad watch --listen` takes a token").into());
+    }
+    let listener = Listener::bind(listen)?;
+    let mut signals = Signals::new()?;
+    // The server wants a queue, in which there is nothing.
+    let folder = tempfile::tempdir()?;
+    let (queue, _lock) = Queue::create(folder.path()).await?;
+    let options = Options { listen, token: None, webhook_secrets: Vec::new(), timeout: TIMEOUT };
+    let mut server = Server::new(options, listener.clone());
+    server.add(&RepositoryName::from("data"), answers(&workspace.with_own_guard(), None));
+    announce(listener.address());
+    server.alone(queue, async move { while signals.next().await != Signal::End {} }).await;
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! The page: views of nodes, keys and commits for a browser.
+
+mod headers;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract;
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::answers::{Answers, HistoryPlace, PageRequest, View};
+use super::parameters::{Name, Parameters};
+use super::problem::Problem;
+use super::state::State;
+use super::values::revision;
+use crate::daemon::queue::StoredReport;
+use crate::event::JobNumber;
+use crate::page::content::{self, Content};
+use crate::page::{self, Address, Frame};
+use crate::report::branch_label;
+use crate::workers::Stop;
+
+/// The number of reports in the overview.
+const REPORTS: u32 = 10;
+
+/// The maximum number of variables that are set.
+const MAX_SET: usize = 7;
+
+/// The maximum length of a text that is searched for, in bytes.
+const MAX_SEARCH: usize = 250;
+
+/// Returns the routes of the views and of what they load.
+pub(super) fn routes() -> Router<Arc<State>> {
+    let file = |media_type: &'static str, text: String| {
+        let text: Arc<str> = text.into();
+        get(move || async move { ([(CONTENT_TYPE, media_type)], text.to_string()) })
+    };
+    Router::new()
+        .route("/", get(start))
+        .route("/nodes", get(nodes))
+        .route("/nodes/{name}", get(node))
+        .route("/keys", get(keys))
+        .route("/keys/{name}", get(key))
+        .route("/commits", get(commits))
+        .route("/commits/{name}", get(commit))
+        .route("/diff", get(diff))
+        .route("/compare", get(compare))
+        .route("/what-if", get(what_if))
+        .route("/changes", get(changes))
+        .route("/search", get(search))
+        .route("/page.css", file("text/css; charset=utf-8", page::style()))
+        .route("/page.js", file("text/javascript; charset=utf-8", page::SCRIPT.to_owned()))
+        .route("/report.js", file("text/javascript; charset=utf-8", page::report_script()))
+        .route("/icon.svg", file("image/svg+xml", page::ICON.to_owned()))
+        .route_layer(from_fn(headers::secure))
+}
+
+type Shared = extract::State<Arc<State>>;
+
+async fn start(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &[], |_| Ok(View::Start)).await
+}
+
+async fn nodes(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &LIST, |parameters| {
+        let (search, after) = list(parameters)?;
+        Ok(View::Nodes { search, after })
+    })
+    .await
+}
+
+async fn keys(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &LIST, |parameters| {
+        let (search, after) = list(parameters)?;
+        Ok(View::Keys { search, after })
+    })
+    .await
+}
+
+async fn node(state: Shared, Name(name): Name, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["search", "after", "key"], |parameters| {
+        let (search, after) = list(parameters)?;
+        Ok(match parameters.text("key").filter(|key| !key.is_empty()) {
+            Some(key) => View::Ladder { node: name, key: key.to_owned() },
+            None => View::Node { name, search, after },
+        })
+    })
+    .await
+}
+
+async fn key(state: Shared, Name(key): Name, parameters: Parameters) -> Response {
+    answer(&state, parameters, &[], |_| Ok(View::Key { key })).await
+}
+
+async fn commits(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["after"], |parameters| {
+        let after = parameters.text("after").map(|after| revision(Some(after))).transpose()?;
+        Ok(View::Commits { after })
+    })
+    .await
+}
+
+async fn commit(state: Shared, Name(name): Name, parameters: Parameters) -> Response {
+    answer(&state, parameters, &[], |_| Ok(View::Commit { id: revision(Some(&name))? })).await
+}
+
+async fn diff(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["from", "to"], |parameters| {
+        let (from, to) = (revision(parameters.text("from"))?, revision(parameters.text("to"))?);
+        Ok(View::Diff { from, to })
+    })
+    .await
+}
+
+async fn compare(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["node"], |parameters| {
+        let nodes: Vec<String> = parameters.all("node").map(|name| name.trim().to_owned()).collect();
+        let nodes = nodes.try_into().map_err(|_| Problem::wrong("name two nodes: node=A&node=B"))?;
+        Ok(View::Compare { nodes })
+    })
+    .await
+}
+
+async fn what_if(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["node", "set"], |parameters| {
+        let node = parameters.text("node").ok_or_else(|| Problem::wrong("'node' is needed"))?.to_owned();
+        let set: Vec<String> =
+            parameters.all("set").map(str::trim).filter(|set| !set.is_empty()).map(str::to_owned).collect();
+        if set.len() > MAX_SET || set.iter().any(|set| set.len() > MAX_SEARCH) {
+            return Err(Problem::wrong(format!("at most {MAX_SET} variables can be set, of {MAX_SEARCH} bytes each")));
+        }
+        Ok(View::WhatIf { node, set })
+    })
+    .await
+}
+
+async fn changes(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["key", "node", "after"], |parameters| {
+        let text = |name| parameters.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        let after = parameters.text("after").map(|place| HistoryPlace::parse(place).ok_or(place));
+        let after = after.transpose().map_err(|_| Problem::wrong("'after' must be that of a link to older changes"))?;
+        Ok(View::Changes { key: text("key"), node: text("node"), after })
+    })
+    .await
+}
+
+async fn search(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &["search"], |parameters| Ok(View::Search { text: list(parameters)?.0 })).await
+}
+
+/// The parameters of a list.
+const LIST: [&str; 2] = ["search", "after"];
+
+fn list(parameters: &Parameters) -> Result<(String, Option<String>), Problem> {
+    let search = parameters.text("search").unwrap_or_default().trim();
+    if search.len() > MAX_SEARCH {
+        return Err(Problem::wrong(format!("a text to search for has at most {MAX_SEARCH} bytes")));
+    }
+    Ok((search.to_owned(), parameters.text("after").map(str::to_owned)))
+}
+
+/// Answers with a view, or with a page that says why there is none.
+async fn answer(
+    state: &State,
+    parameters: Parameters,
+    names: &[&str],
+    view: impl FnOnce(&Parameters) -> Result<View, Problem>,
+) -> Response {
+    let names: Vec<&str> = ["repository", "rev"].iter().chain(names).copied().collect();
+    let mut address = Address::default();
+    let found = async {
+        let parameters = parameters.only(&names)?;
+        let text = |name| parameters.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        address = Address { repository: text("repository"), revision: text("rev") };
+        let request = PageRequest { revision: revision(address.revision.as_deref())?, view: view(&parameters)? };
+        let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.page(&request, stop);
+        with_daemon(state, state.ask(address.repository.as_deref(), ask).await?).await
+    };
+    match found.await {
+        Ok(content) => {
+            let frame = Frame { address, repositories: state.repositories() };
+            html(page::document(&frame, &content))
+        }
+        Err(problem) => {
+            (problem.status(), html(page::problem(&address, problem.title(), problem.detail()))).into_response()
+        }
+    }
+}
+
+fn html(text: String) -> Response {
+    ([(CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
+}
+
+/// Adds to the overview what only the daemon knows.
+async fn with_daemon(state: &State, content: Content) -> Result<Content, Problem> {
+    let Content::Start(mut start) = content else { return Ok(content) };
+    let reports = state.queue(state.queue.reports(JobNumber::MAX, REPORTS)).await?;
+    start.reports = reports.into_iter().map(stored).collect();
+    Ok(Content::Start(start))
+}
+
+fn stored(StoredReport { job, time }: StoredReport) -> content::StoredReport {
+    content::StoredReport {
+        repository: job.name.repository.to_string(),
+        branch: branch_label(&job.event).into_owned(),
+        commit: job.event.after.to_string(),
+        time: time.to_string(),
+    }
+}

@@ -1,0 +1,64 @@
+//! The addresses of views, which other tools may link to.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// The characters of a name that stand in an address as they are, so that people can read it: `:` in keys, and those
+/// that are never encoded.
+const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// The repository and the revision that a view is about, which all of its links keep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Address {
+    /// The repository, or `None` for the only one.
+    pub repository: Option<String>,
+    /// The branch or another revision, or `None` for the default.
+    pub revision: Option<String>,
+}
+
+impl Address {
+    /// Returns the address of a view, with its parameters. Those that are empty are left out.
+    pub fn to(&self, path: &str, parameters: &[(&str, &str)]) -> String {
+        let own = [("repository", self.repository.as_deref()), ("rev", self.revision.as_deref())];
+        let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let all = parameters.iter().copied().chain(own).filter(|(_, value)| !value.is_empty());
+        let all: Vec<String> = all.map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        if all.is_empty() { path.to_owned() } else { format!("{path}?{}", all.join("&")) }
+    }
+
+    /// Returns the address of a node, or of one of its keys.
+    pub fn node(&self, name: &str, key: Option<&str>) -> String {
+        self.to(&format!("/nodes/{}", encoded(name)), &[("key", key.unwrap_or_default())])
+    }
+
+    /// Returns the address of a key across all nodes.
+    pub fn key(&self, key: &str) -> String {
+        self.to(&format!("/keys/{}", encoded(key)), &[])
+    }
+
+    /// Returns the address of a commit.
+    pub fn commit(&self, id: &str) -> String {
+        self.to(&format!("/commits/{}", encoded(id)), &[])
+    }
+}
+
+fn encoded(text: &str) -> String {
+    // A browser takes these names in a path for steps.
+    match text {
+        "." | ".." => text.replace('.', "%2E"),
+        _ => utf8_percent_encode(text, &PLAIN).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_kind_are_one_part_of_an_address() {
+        let address = Address { repository: None, revision: Some("feature/a b".to_owned()) };
+        assert_eq!(address.key("nginx::port"), "/keys/nginx::port?rev=feature%2Fa%20b");
+        assert_eq!(address.node("../x?y#z", Some("a&b")), "/nodes/..%2Fx%3Fy%23z?key=a%26b&rev=feature%2Fa%20b");
+        assert_eq!(Address::default().key(".."), "/keys/%2E%2E");
+        assert_eq!(Address::default().to("/nodes", &[("search", "")]), "/nodes");
+    }
+}

@@ -1,0 +1,290 @@
+//! The contents of the views, as plain data. Texts are as they are in the data; views make them safe to show. Secrets
+//! are fingerprints already.
+
+use crate::report::Report;
+
+/// The content of a view.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// The overview of a repository.
+    Start(Box<Start>),
+    /// A part of the names of all nodes.
+    Nodes(Names),
+    /// A part of the names of all keys.
+    Keys(Names),
+    /// A part of the commits of a branch, newest first.
+    Commits(Commits),
+    /// A node.
+    Node(Node),
+    /// A key on a node.
+    Ladder(Ladder),
+    /// A key on all nodes.
+    Key(Key),
+    /// A comparison: of a commit with the one before, of two revisions, of two nodes.
+    Report(Box<Report>),
+    /// The effect of other values of variables on a node.
+    WhatIf(Box<WhatIf>),
+    /// A part of the commits that changed values, newest first.
+    Changes(Changes),
+    /// The names that have a text.
+    Found(Found),
+}
+
+/// The effect of other values of variables on a node.
+#[derive(Debug, Clone)]
+pub struct WhatIf {
+    /// The node.
+    pub node: String,
+    /// The variables with their values, as `--set` takes them.
+    pub set: Vec<String>,
+    /// The values without and with them; `None` if nothing is set.
+    pub report: Option<Report>,
+}
+
+/// A part of the commits that changed values.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    /// The key asked for.
+    pub key: Option<String>,
+    /// The node asked for.
+    pub node: Option<String>,
+    /// The commits, newest first.
+    pub entries: Vec<Change>,
+    /// The place from which the next part goes on.
+    pub next: Option<String>,
+    /// Whatever may have changed unseen.
+    pub unseen: Vec<String>,
+}
+
+/// A commit that changed values, or facts that did.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The commit, or the one that the facts came after.
+    pub commit: Entry,
+    /// True if new facts changed the values.
+    pub is_of_facts: bool,
+    /// The change in few words.
+    pub words: String,
+}
+
+/// The names that have a text.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The text.
+    pub search: String,
+    /// The nodes.
+    pub nodes: Names,
+    /// The keys.
+    pub keys: Names,
+}
+
+/// The overview of a repository.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The last commit.
+    pub commit: Entry,
+    /// The number of nodes, and of keys.
+    pub nodes: usize,
+    /// The number of keys in the data.
+    pub keys: usize,
+    /// The names of the branches.
+    pub branches: Vec<String>,
+    /// The headlines of what cannot be seen at the last commit.
+    pub blind_spots: Vec<String>,
+    /// The last commits, newest first.
+    pub commits: Vec<Entry>,
+    /// The last reports of a daemon, the latest first; none without a queue.
+    pub reports: Vec<StoredReport>,
+    /// The lasting trouble of a daemon.
+    pub trouble: Vec<String>,
+}
+
+/// A report that a daemon has kept.
+#[derive(Debug, Clone)]
+pub struct StoredReport {
+    /// The repository.
+    pub repository: String,
+    /// The branch, with the kind of the event if that is unusual.
+    pub branch: String,
+    /// The commit.
+    pub commit: String,
+    /// When it was made, in RFC 3339.
+    pub time: String,
+}
+
+/// A part of a list of names, in order.
+#[derive(Debug, Clone)]
+pub struct Names {
+    /// The text that all names have.
+    pub search: String,
+    /// The number of names that have it.
+    pub found: usize,
+    /// The number of all names.
+    pub total: usize,
+    /// The names.
+    pub names: Vec<String>,
+    /// The last of the names, if more follow.
+    pub next: Option<String>,
+}
+
+/// A commit in a list.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The full id.
+    pub id: String,
+    /// The first line of its message.
+    pub summary: String,
+    /// The author, `Name <address>`.
+    pub author: String,
+    /// The time of writing, in RFC 3339.
+    pub time: String,
+}
+
+/// A part of the commits of a branch.
+#[derive(Debug, Clone)]
+pub struct Commits {
+    /// The commits, newest first.
+    pub commits: Vec<Entry>,
+    /// The commit that the next part begins with, if there is one.
+    pub next: Option<String>,
+}
+
+/// The values of a node.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Its certname.
+    pub name: String,
+    /// The commit.
+    pub commit: String,
+    /// The variables that data reads, with the node's values in JSON, or `None` where one is not set.
+    pub variables: Vec<(String, Option<String>)>,
+    /// The text that all keys have.
+    pub search: String,
+    /// The number of keys that have it and a value or an error on the node.
+    pub found: usize,
+    /// The number of all keys with a value or an error.
+    pub total: usize,
+    /// The keys with their values, in order.
+    pub values: Vec<KeyValue>,
+    /// The last of the keys, if more follow.
+    pub next: Option<String>,
+}
+
+/// A value, or the error in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// A value in JSON.
+    Value {
+        /// On one line.
+        line: String,
+        /// Over several lines.
+        text: String,
+    },
+    /// The reason why the lookup fails, or why hierad does not know the value.
+    Error(String),
+}
+
+/// A key with its value on a node.
+#[derive(Debug, Clone)]
+pub struct KeyValue {
+    /// The key.
+    pub key: String,
+    /// Its value.
+    pub shown: Shown,
+    /// The places that it comes from, the highest priority first.
+    pub origins: Vec<Origin>,
+}
+
+/// A place that a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The file and line.
+    pub place: String,
+    /// The name of the level.
+    pub level: String,
+}
+
+/// A key on a node: each level from the top, and what it has.
+#[derive(Debug, Clone)]
+pub struct Ladder {
+    /// The node.
+    pub node: String,
+    /// The key.
+    pub key: String,
+    /// The commit.
+    pub commit: String,
+    /// The effective value, or `None` if no level has the key.
+    pub shown: Option<Shown>,
+    /// The levels, highest priority first.
+    pub rungs: Vec<Rung>,
+    /// The words of `puppet lookup --explain`, or `None` if they may show a secret.
+    pub explanation: Option<String>,
+}
+
+/// A place of a level.
+#[derive(Debug, Clone)]
+pub struct Rung {
+    /// The layer: `global`, `environment` or `module NAME`.
+    pub layer: String,
+    /// The name of the level.
+    pub level: String,
+    /// The path or URI, as resolved; `None` if the level has none.
+    pub path: Option<String>,
+    /// Its part in the answer.
+    pub state: RungState,
+    /// The line of the key in the file.
+    pub line: Option<u32>,
+    /// The value as written there, in JSON, before interpolation.
+    pub written: Option<String>,
+}
+
+/// The part of a place in the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RungState {
+    /// The value, alone.
+    Found,
+    /// A part of the value, with other places.
+    Merged,
+    /// A value that a higher level hides.
+    Shadowed,
+    /// The key, whose lookup fails.
+    Read,
+    /// A file without the key.
+    Absent,
+    /// No file.
+    NoFile,
+    /// A function that is asked for each key, or a file that only it reads.
+    Asked,
+}
+
+/// A key on all nodes.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// The key.
+    pub key: String,
+    /// The commit.
+    pub commit: String,
+    /// The number of all nodes.
+    pub nodes: usize,
+    /// Its distinct values, that of most nodes first.
+    pub values: Vec<Distinct>,
+    /// The number of values that are left out.
+    pub more: usize,
+    /// The number of nodes without a value.
+    pub without: usize,
+}
+
+/// A value that some nodes have.
+#[derive(Debug, Clone)]
+pub struct Distinct {
+    /// The value.
+    pub shown: Shown,
+    /// The number of the nodes.
+    pub nodes: usize,
+    /// A description in words that is true of these nodes and no others, if one is known.
+    pub who: Option<String>,
+    /// The first of the nodes, by name.
+    pub names: Vec<String>,
+    /// The places that the first of them has it from.
+    pub origins: Vec<Origin>,
+}

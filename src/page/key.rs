@@ -1,0 +1,48 @@
+//! A key on all nodes: its distinct values, and who has them.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{Distinct, Key};
+use super::parts::{at, origins, value};
+use crate::report::{count, number};
+use crate::visible::visible;
+
+pub(super) fn view(address: &Address, key: &Key) -> Markup {
+    html! {
+        h1 { (visible(&key.key)) }
+        (at(address, &key.commit))
+        p {
+            (count(key.values.len() + key.more, "distinct value")) " on " (number(key.nodes - key.without)) " of "
+            (count(key.nodes, "node"))
+        }
+        ul.actions { li { a href=(address.to("/changes", &[("key", &key.key)])) { "Which commits changed it?" } } }
+        table.values {
+            thead { tr { th scope="col" { "Nodes" } th scope="col" { "Value" } th scope="col" { "Who" } th scope="col" { "From" } } }
+            tbody { @for one in &key.values { (row(address, key, one)) } }
+        }
+        @if key.more > 0 { p.quiet { "and " (count(key.more, "more value")) } }
+    }
+}
+
+fn row(address: &Address, key: &Key, one: &Distinct) -> Markup {
+    html! {
+        tr {
+            td.share {
+                b { (number(one.nodes)) }
+                @let share = format!("{} of {}", number(one.nodes), count(key.nodes, "node"));
+                meter min="0" max=(key.nodes) value=(one.nodes) aria-label=(share) { (share) }
+            }
+            td { (value(&one.shown)) }
+            td {
+                @if let Some(who) = &one.who { (visible(who)) br; }
+                @for (at, name) in one.names.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    a href=(address.node(name, Some(&key.key))) { (visible(name)) }
+                }
+                @if one.nodes > one.names.len() { span.quiet { " and " (number(one.nodes - one.names.len())) " more" } }
+            }
+            td { (origins(&one.origins)) }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The ladder of a key on a node: each level from the top, and what it has.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{Ladder, Rung, RungState};
+use super::parts::{at, value};
+use crate::visible::{visible, visible_lines};
+
+pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
+    html! {
+        h1 { (visible(&ladder.key)) " on " a href=(address.node(&ladder.node, None)) { (visible(&ladder.node)) } }
+        (at(address, &ladder.commit))
+        p.answer {
+            @match &ladder.shown {
+                Some(shown) => (value(shown)),
+                None => "No level has a value.",
+            }
+        }
+        ul.actions {
+            li { a href=(address.key(&ladder.key)) { "This key on all nodes" } }
+            li {
+                a href=(address.to("/changes", &[("key", &ladder.key), ("node", &ladder.node)])) {
+                    "Which commits changed it here?"
+                }
+            }
+        }
+        h2 { "Levels" }
+        table.ladder {
+            thead {
+                tr { th scope="col" { "Level" } th scope="col" { "File" } th scope="col" { "What it has" } th scope="col" { "As written" } }
+            }
+            tbody { @for rung in &ladder.rungs { (row(rung)) } }
+        }
+        @if let Some(explanation) = &ladder.explanation {
+            details {
+                summary { "How Puppet explains it" }
+                pre { code { (visible_lines(explanation)) } }
+            }
+        }
+    }
+}
+
+fn row(rung: &Rung) -> Markup {
+    let (class, word) = match rung.state {
+        RungState::Found => ("found", "this is the value"),
+        RungState::Merged => ("found", "a part of the value"),
+        RungState::Shadowed => ("shadowed", "hidden by a higher level"),
+        RungState::Read => ("read", "has the key, whose lookup fails"),
+        RungState::Absent => ("absent", "no such key"),
+        RungState::NoFile => ("absent", "no such file"),
+        RungState::Asked => ("absent", "asked key by key"),
+    };
+    let line = rung.line.map(|line| format!(":{line}")).unwrap_or_default();
+    html! {
+        tr class=(class) {
+            th scope="row" {
+                (visible(&rung.level))
+                @if rung.layer != "environment" { br; span.quiet { (visible(&rung.layer)) } }
+            }
+            td { @if let Some(path) = &rung.path { span.place { (visible(path)) (line) } } }
+            td { (word) }
+            td { @if let Some(written) = &rung.written { pre { code { (visible_lines(written)) } } } }
+        }
+    }
+}

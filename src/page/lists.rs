@@ -1,0 +1,76 @@
+//! Lists of nodes, keys and commits.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{Commits, Entry, Found, Names};
+use super::parts::{found, next, search_field};
+use crate::report::{author_name, day};
+use crate::visible::visible;
+
+pub(super) fn nodes(address: &Address, names: &Names) -> Markup {
+    list(address, names, ("Nodes", "/nodes", "node"), |name| address.node(name, None))
+}
+
+pub(super) fn keys(address: &Address, names: &Names) -> Markup {
+    list(address, names, ("Keys", "/keys", "key"), |name| address.key(name))
+}
+
+fn list(
+    address: &Address,
+    names: &Names,
+    (title, path, noun): (&str, &str, &str),
+    link: impl Fn(&str) -> String,
+) -> Markup {
+    html! {
+        h1 { (title) }
+        (search_field(address, path, &names.search, &format!("Find a {noun}")))
+        (found(names.found, names.total, noun, &names.search))
+        ul.names { @for name in &names.names { li { a href=(link(name)) { (visible(name)) } } } }
+        (next(address, path, &names.search, names.next.as_deref()))
+    }
+}
+
+pub(super) fn found_names(address: &Address, Found { search, nodes, keys }: &Found) -> Markup {
+    let some = |(title, noun, path): (&str, &str, &str), names: &Names, link: &dyn Fn(&str) -> String| {
+        html! {
+            h2 { (title) }
+            (found(names.found, names.total, noun, search))
+            ul.names { @for name in &names.names { li { a href=(link(name)) { (visible(name)) } } } }
+            @if names.next.is_some() { p { a href=(address.to(path, &[("search", search)])) { "All of them" } } }
+        }
+    };
+    html! {
+        h1 { "Search" }
+        (search_field(address, "/search", search, "Find a node or a key by a part of its name"))
+        (some(("Nodes", "node", "/nodes"), nodes, &|name| address.node(name, None)))
+        (some(("Keys", "key", "/keys"), keys, &|name| address.key(name)))
+    }
+}
+
+pub(super) fn commits(address: &Address, commits: &Commits) -> Markup {
+    html! {
+        h1 { "Commits" }
+        (entries(address, &commits.commits))
+        (next(address, "/commits", "", commits.next.as_deref()))
+    }
+}
+
+/// A table of commits.
+pub(super) fn entries(address: &Address, commits: &[Entry]) -> Markup {
+    html! {
+        table.commits-list {
+            thead { tr { th scope="col" { "Commit" } th scope="col" { "Date" } th scope="col" { "Author" } th scope="col" { "Subject" } } }
+            tbody {
+                @for Entry { id, summary, author, time } in commits {
+                    tr {
+                        td { a href=(address.commit(id)) { code { (id.chars().take(8).collect::<String>()) } } }
+                        td { (day(time)) }
+                        td { (visible(author_name(author))) }
+                        td { (visible(summary)) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The page: what hierad knows, for people who look at it in a browser.
+//!
+//! `content` has what a view shows, as plain data; each of the other modules makes the HTML of some views from it.
+//! Everything can be read and done without the script, which only saves steps. Nothing comes from elsewhere, and no
+//! element has a style or a script of its own, so a strict content security policy holds.
+//!
+//! Nothing here reads a repository, resolves a key or knows HTTP.
+
+mod address;
+mod changes;
+pub mod content;
+mod key;
+mod ladder;
+mod lists;
+mod matrix;
+mod node;
+mod parts;
+mod reports;
+mod start;
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::report::writers::html as report;
+use crate::visible::visible;
+
+pub use address::Address;
+
+use content::Content;
+use parts::search_field;
+
+/// The script of all views.
+pub const SCRIPT: &str = include_str!("page.js");
+
+/// The icon of the page.
+pub const ICON: &str = include_str!("icon.svg");
+
+/// Returns the script of reports.
+pub fn report_script() -> String {
+    report::whole_script()
+}
+
+/// Returns the style sheet of all views: that of reports, with what only the page has.
+pub fn style() -> String {
+    [report::STYLE, include_str!("page.css")].concat()
+}
+
+/// The surroundings of a view.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// The repository and the revision that were asked for.
+    pub address: Address,
+    /// The names of all repositories.
+    pub repositories: Vec<String>,
+}
+
+/// Returns the document of a view.
+pub fn document(frame: &Frame, content: &Content) -> String {
+    let Frame { address, .. } = frame;
+    let (title, body) = match content {
+        Content::Start(start) => ("Overview".to_owned(), start::view(frame, start)),
+        Content::Nodes(names) => ("Nodes".to_owned(), lists::nodes(address, names)),
+        Content::Keys(names) => ("Keys".to_owned(), lists::keys(address, names)),
+        Content::Commits(commits) => ("Commits".to_owned(), lists::commits(address, commits)),
+        Content::Node(node) => (node.name.clone(), node::view(address, node)),
+        Content::Ladder(ladder) => (format!("{} on {}", ladder.key, ladder.node), ladder::view(address, ladder)),
+        Content::Key(key) => (key.key.clone(), key::view(address, key)),
+        Content::Report(report) => (report.headline(), reports::view(address, report)),
+        Content::WhatIf(what_if) => (format!("What if: {}", what_if.node), reports::what_if(address, what_if)),
+        Content::Changes(changes) => ("Changes".to_owned(), changes::view(address, changes)),
+        Content::Found(found) => (format!("Search: {}", found.search), lists::found_names(address, found)),
+    };
+    whole(address, &visible(&title), &body).into_string()
+}
+
+/// Returns the document that says why there is no view.
+pub fn problem(address: &Address, title: &str, detail: &str) -> String {
+    let body = html! {
+        h1 { (title) }
+        p { (visible(detail)) }
+    };
+    whole(address, title, &body).into_string()
+}
+
+fn whole(address: &Address, title: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " - hierad" }
+                link rel="stylesheet" href="/page.css";
+                link rel="icon" type="image/svg+xml" href="/icon.svg";
+                script type="module" src="/page.js" {}
+            }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                (navigation(address))
+                main id="main" { (body) }
+                footer.page { "hierad " (env!("CARGO_PKG_VERSION")) }
+            }
+        }
+    }
+}
+
+fn navigation(address: &Address) -> Markup {
+    html! {
+        header.page {
+            nav aria-label="Views" {
+                a.home href=(address.to("/", &[])) { "hierad" }
+                a href=(address.to("/nodes", &[])) { "Nodes" }
+                a href=(address.to("/keys", &[])) { "Keys" }
+                a href=(address.to("/commits", &[])) { "Commits" }
+            }
+            (search_field(address, "/search", "", "Find a node or a key"))
+        }
+    }
+}

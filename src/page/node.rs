@@ -1,0 +1,68 @@
+//! A node: its values, where they come from, and the variables that data reads.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{KeyValue, Node};
+use super::parts::{at, found, hidden, next, origins, search_field, value};
+use crate::visible::visible;
+
+pub(super) fn view(address: &Address, node: &Node) -> Markup {
+    let own = address.node(&node.name, None);
+    let path = own.split('?').next().unwrap_or_default();
+    html! {
+        h1 { (visible(&node.name)) }
+        (at(address, &node.commit))
+        (variables(&node.variables))
+        ul.actions {
+            li { a href=(address.to("/changes", &[("node", &node.name)])) { "Which commits changed its values?" } }
+            li { a href=(address.to("/what-if", &[("node", &node.name)])) { "What if it had other facts?" } }
+            li {
+                form action="/compare" {
+                    (hidden(address))
+                    input type="hidden" name="node" value=(node.name);
+                    label { "Compare with " input name="node" placeholder="another node" autocomplete="off"; }
+                    button { "Compare" }
+                }
+            }
+        }
+        h2 { "Values" }
+        (search_field(address, path, &node.search, "Find a key of this node"))
+        (found(node.found, node.total, "key", &node.search))
+        @if node.values.is_empty() { p { "No key has a value here." } }
+        @else { table.values {
+            thead { tr { th scope="col" { "Key" } th scope="col" { "Value" } th scope="col" { "From" } } }
+            tbody {
+                @for KeyValue { key, shown, origins: from } in &node.values {
+                    tr {
+                        th scope="row" { a href=(address.node(&node.name, Some(key))) { (visible(key)) } }
+                        td { (value(shown)) }
+                        td { (origins(from)) }
+                    }
+                }
+            }
+        } }
+        (next(address, path, &node.search, node.next.as_deref()))
+    }
+}
+
+fn variables(variables: &[(String, Option<String>)]) -> Markup {
+    html! {
+        @if !variables.is_empty() {
+            details {
+                summary { "What data reads of it" }
+                table.values {
+                    thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
+                    tbody {
+                        @for (name, text) in variables {
+                            tr {
+                                th scope="row" { (visible(name)) }
+                                td { @match text { Some(text) => code { (visible(text)) }, None => span.quiet { "not set" } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

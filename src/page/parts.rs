@@ -1,0 +1,95 @@
+//! The parts that several views share.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{Origin, Shown};
+use crate::report::{count, number, shorten};
+use crate::visible::{visible, visible_lines};
+
+/// The columns of a value on one line.
+const COLUMNS: usize = 100;
+
+/// The fields of a form that keep the repository and the revision.
+pub(super) fn hidden(address: &Address) -> Markup {
+    html! {
+        @for (name, value) in [("repository", &address.repository), ("rev", &address.revision)] {
+            @if let Some(value) = value { input type="hidden" name=(name) value=(value); }
+        }
+    }
+}
+
+/// A form that finds names with a text.
+pub(super) fn search_field(address: &Address, path: &str, text: &str, label: &str) -> Markup {
+    html! {
+        form role="search" action=(path) aria-label=(label) {
+            (hidden(address))
+            input type="search" name="search" value=(text) placeholder=(label) aria-label=(label);
+            button { "Find" }
+        }
+    }
+}
+
+/// A value: short ones as they are, long ones folded.
+pub(super) fn value(shown: &Shown) -> Markup {
+    let (line, text) = match shown {
+        Shown::Value { line, text } => (line.as_str(), text),
+        Shown::Error(text) => (text.lines().next().unwrap_or_default(), text),
+    };
+    let is_short =
+        line.chars().count() <= COLUMNS && (line.len() == text.len() || matches!(shown, Shown::Value { .. }));
+    html! {
+        @if matches!(shown, Shown::Error(_)) { span.word.alarm { "fails" } }
+        @if is_short {
+            code { (visible(line)) }
+        } @else {
+            details {
+                summary { code { (visible(&shorten(line, COLUMNS))) } }
+                pre { code { (visible_lines(text)) } }
+            }
+        }
+    }
+}
+
+/// The places that a value comes from.
+pub(super) fn origins(origins: &[Origin]) -> Markup {
+    html! {
+        @for (at, Origin { place, level }) in origins.iter().enumerate() {
+            @if at > 0 { br; }
+            span.place { (visible(place)) } " " span.quiet { (visible(level)) }
+        }
+    }
+}
+
+/// The revision that a view shows.
+pub(super) fn at(address: &Address, commit: &str) -> Markup {
+    let short: String = commit.chars().take(8).collect();
+    html! {
+        p.quiet {
+            @if let Some(revision) = &address.revision { (visible(revision)) " at " } @else { "at " }
+            a href=(address.commit(commit)) { code { (short) } }
+        }
+    }
+}
+
+/// The number of names in a list, and of those that are found in it.
+pub(super) fn found(found: usize, total: usize, noun: &str, search: &str) -> Markup {
+    html! {
+        p.quiet role="status" {
+            @if search.is_empty() {
+                (count(total, noun))
+            } @else {
+                (number(found)) " of " (count(total, noun)) " with " code { (visible(search)) }
+            }
+        }
+    }
+}
+
+/// A link to the next part of a list.
+pub(super) fn next(address: &Address, path: &str, search: &str, next: Option<&str>) -> Markup {
+    html! {
+        @if let Some(next) = next {
+            p { a rel="next" href=(address.to(path, &[("search", search), ("after", next)])) { "Next" } }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The overview of a repository.
+
+use maud::{Markup, html};
+
+use super::content::{Start, StoredReport};
+use super::lists::entries;
+use super::parts::at;
+use super::{Address, Frame};
+use crate::report::{count, number};
+use crate::visible::visible;
+
+pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
+    let address = &frame.address;
+    html! {
+        h1 { "What nodes get" }
+        (at(address, &start.commit.id))
+        ul.counts {
+            li { a href=(address.to("/nodes", &[])) { b { (number(start.nodes)) } " " (word(start.nodes, "node")) } }
+            li { a href=(address.to("/keys", &[])) { b { (number(start.keys)) } " " (word(start.keys, "key")) } }
+            @if !start.blind_spots.is_empty() {
+                li.doubt { b { (number(start.blind_spots.len())) } " never seen" }
+            }
+        }
+        (repositories(frame))
+        (branches(address, &start.branches))
+        @if !start.trouble.is_empty() {
+            h2 { "Trouble" }
+            ul.list { @for text in &start.trouble { li { (visible(text)) } } }
+        }
+        @if !start.blind_spots.is_empty() {
+            h2 { "What cannot be seen" }
+            ul.list { @for text in &start.blind_spots { li { (visible(text)) } } }
+        }
+        @if !start.reports.is_empty() {
+            h2 { "Last reports" }
+            (reports(&start.reports))
+        }
+        h2 { "Last commits" }
+        (entries(address, &start.commits))
+        p { a href=(address.to("/commits", &[])) { "All commits" } }
+    }
+}
+
+/// Returns a word, in the plural unless it is one.
+fn word(number: usize, word: &str) -> String {
+    count(number, word).split_once(' ').map(|(_, word)| word.to_owned()).unwrap_or_default()
+}
+
+fn repositories(frame: &Frame) -> Markup {
+    html! {
+        @if frame.repositories.len() > 1 {
+            p {
+                "Repositories: "
+                @for (at, name) in frame.repositories.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    @let address = Address { repository: Some(name.clone()), revision: None };
+                    a href=(address.to("/", &[])) { (visible(name)) }
+                }
+            }
+        }
+    }
+}
+
+fn branches(address: &Address, branches: &[String]) -> Markup {
+    html! {
+        @if branches.len() > 1 {
+            p {
+                "Branches: "
+                @for (at, name) in branches.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    @let there = Address { revision: Some(name.clone()), ..address.clone() };
+                    a href=(there.to("/", &[])) { (visible(name)) }
+                }
+            }
+            form.fields action="/diff" {
+                @if let Some(repository) = &address.repository {
+                    input type="hidden" name="repository" value=(repository);
+                }
+                label { "What changes from " input name="from" value=(branches[0]) autocomplete="off"; }
+                label { "to " input name="to" value=(branches[branches.len() - 1]) autocomplete="off"; }
+                button { "Compare" }
+            }
+        }
+    }
+}
+
+fn reports(reports: &[StoredReport]) -> Markup {
+    html! {
+        table.commits-list {
+            thead { tr { th scope="col" { "Commit" } th scope="col" { "Branch" } th scope="col" { "Reported" } } }
+            tbody {
+                @for StoredReport { repository, branch, commit, time } in reports {
+                    @let address = Address { repository: Some(repository.clone()), revision: None };
+                    tr {
+                        td { a href=(address.commit(commit)) { code { (commit.chars().take(8).collect::<String>()) } } }
+                        td { (visible(branch)) }
+                        td { time datetime=(time) { (time) } }
+                    }
+                }
+            }
+        }
+    }
+}

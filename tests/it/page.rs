@@ -1,0 +1,5 @@
+//! The page: what its views say, and to whom.
+
+mod agreement;
+mod hostile;
+mod html;

@@ -1,0 +1,153 @@
+//! Every value on a page is the one of the commands.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::html::{all, rows, text, value};
+use crate::history::site::Site;
+use crate::http::client::Daemon;
+use crate::support::Sandbox;
+use crate::support::report::read;
+
+/// The values of nodes by node and key, and their errors.
+type Values = BTreeMap<String, BTreeMap<String, Result<Json, String>>>;
+
+const NODES: &str = "{\"name\": \"n1\", \"variables\": {\"role\": \"web\", \"site\": \"x\"}}\n\
+                     {\"name\": \"n2\", \"variables\": {\"role\": \"web\"}}\n\
+                     {\"name\": \"n3\", \"variables\": {\"role\": \"db\", \"site\": \"y\"}}\n\
+                     {\"name\": \"n4\"}\n";
+
+fn rendered(site: &Sandbox, revision: &str) -> Values {
+    let printed = site.hierad(&format!("render {revision} --allow-blind --format ndjson"));
+    let mut all = Values::new();
+    for node in printed.ok().lines().map(|line| serde_json::from_str::<Json>(line).unwrap()) {
+        let of = all.entry(node["node"].as_str().unwrap().to_owned()).or_default();
+        for (key, value) in node["values"].as_object().unwrap() {
+            of.insert(key.clone(), Ok(value.clone()));
+        }
+        for (key, error) in node["errors"].as_object().unwrap() {
+            of.insert(key.clone(), Err(error.as_str().unwrap().to_owned()));
+        }
+    }
+    all
+}
+
+/// A name in an address.
+fn encoded(name: &str) -> String {
+    name.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+fn check_node(page: &Daemon, (node, values): (&str, &BTreeMap<String, Result<Json, String>>), rev: &str) {
+    let document = page.get(&format!("/nodes/{node}?rev={rev}")).ok().to_owned();
+    let shown: BTreeMap<String, _> =
+        rows(&document, "values").iter().map(|cells| (text(&cells[0]), value(&cells[1]))).collect();
+    // The words of an error may name a place before them.
+    assert_eq!(shown.keys().collect::<Vec<_>>(), values.keys().collect::<Vec<_>>(), "{node} at {rev}");
+    for (key, value) in values {
+        match (value, &shown[key]) {
+            (Ok(value), shown) => assert_eq!(shown.as_ref(), Ok(value), "{key} on {node} at {rev}"),
+            (Err(error), shown) => assert_eq!(shown.as_ref(), Err(error), "{key} on {node} at {rev}"),
+        }
+    }
+}
+
+fn check_ladder(site: &Sandbox, page: &Daemon, (node, key): (&str, &str), rev: &str) {
+    let document = page.get(&format!("/nodes/{node}?rev={rev}&key={}", encoded(key))).ok().to_owned();
+    let mut command = crate::support::terminal::hierad(site.root());
+    command.args(["lookup", key, "--node", node, "--rev", rev, "--explain"]);
+    let explained = crate::support::terminal::run(&mut command).out;
+    let words = all(&document, "How Puppet explains it</summary><pre><code>(.*?)</code>");
+    assert!(explained.contains(words[0].trim()), "{key} on {node} at {rev}:\n{}\n{explained}", words[0]);
+    // The levels that are said to have the value are those that it comes from.
+    let found: Vec<_> = rows(&document, "ladder")
+        .into_iter()
+        .filter(|cells| cells[2].contains("of the value") || cells[2].contains("is the value"))
+        .collect();
+    for cells in &found {
+        assert!(explained.contains(&text(&cells[1])), "{key} on {node} at {rev}: {cells:?}\n{explained}");
+    }
+}
+
+fn check_key(page: &Daemon, key: &str, values: &Values, rev: &str) {
+    let document = page.get(&format!("/keys/{}?rev={rev}", encoded(key))).ok().to_owned();
+    let mut shown = BTreeMap::new();
+    for cells in rows(&document, "values") {
+        let number: usize = all(&cells[0], "<b>(.*?)</b>")[0].parse().unwrap();
+        *shown.entry(format!("{:?}", value(&cells[1]))).or_insert(0) += number;
+    }
+    let mut expected = BTreeMap::new();
+    for value in values.values().filter_map(|of| of.get(key)) {
+        *expected.entry(format!("{value:?}")).or_insert(0) += 1;
+    }
+    assert_eq!(shown, expected, "{key} at {rev}");
+}
+
+/// Compares the views that are reports, and the list of commits that changed a key.
+fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) {
+    let headline = |path: &str| all(page.get(path).ok(), "<h1>(.*?)</h1>").pop().unwrap();
+    let report = |arguments: &str| read(site.hierad(&format!("{arguments} --format json")).out);
+    assert_eq!(headline("/diff?from=HEAD~2&to=HEAD"), report("diff HEAD~2 HEAD --allow-blind")["headline"]);
+    let compared = report("compare --node n1 --node n3");
+    assert_eq!(headline("/compare?node=n1&node=n3"), compared["headline"]);
+    let printed = site.hierad("render --allow-blind --node n1 --set role=db --set site=y --format ndjson");
+    let with: Json = serde_json::from_str(printed.ok()).unwrap();
+    let same = |(key, value): (&String, &Result<Json, String>)| match value {
+        Ok(value) => with["values"].get(key) == Some(value),
+        Err(error) => with["errors"].get(key).and_then(Json::as_str) == Some(error),
+    };
+    let without = &values["n1"];
+    let added = with["values"].as_object().unwrap().keys().filter(|key| !without.contains_key(*key)).count();
+    let changed = without.iter().filter(|one| !same(*one)).count() + added;
+    let said = headline("/what-if?node=n1&set=role%3Ddb&set=site%3Dy");
+    assert_eq!(said.contains("no effective change") || said.contains("no change seen"), changed == 0, "{said}");
+    assert!(changed == 0 || said.contains(&format!("{changed} key")), "{changed}: {said}");
+    for key in ["a", "d"] {
+        let document = page.get(&format!("/changes?key={key}")).ok().to_owned();
+        let shown = all(&document, "</time> <a[^>]*>(.*?)</a>");
+        let printed = site.hierad(&format!("log {key} -n 20 --format ndjson"));
+        let subjects = printed.out.lines().map(|line| read(line)["after"]["summary"].as_str().unwrap().to_owned());
+        assert_eq!(shown, subjects.collect::<Vec<_>>(), "{key}");
+    }
+}
+
+#[test]
+fn views_say_what_commands_say() {
+    let mut pages = 0;
+    for seed in 1..=3 {
+        let Site { sandbox, .. } = Site::new(seed, 5);
+        std::fs::write(sandbox.beside("nodes.ndjson"), NODES).unwrap();
+        sandbox.settings("profiles: [../nodes.ndjson]\n");
+        let page = Daemon::serve(sandbox.root(), "");
+        for rev in ["HEAD", "HEAD~2"] {
+            let values = rendered(&sandbox, rev);
+            let commit = sandbox.git(["rev-parse", rev]);
+            let report = read(sandbox.hierad(&format!("diff {commit}~ {commit} --allow-blind --format json")).ok());
+            let document = page.get(&format!("/commits/{commit}")).ok().to_owned();
+            assert_eq!(all(&document, "<h1>(.*?)</h1>"), [report["headline"].as_str().unwrap()]);
+            pages += 1;
+            for (node, of) in &values {
+                check_node(&page, (node, of), rev);
+                for key in of.keys() {
+                    check_ladder(&sandbox, &page, (node, key), rev);
+                }
+                pages += 1 + of.len();
+            }
+            let keys: std::collections::BTreeSet<&String> = values.values().flat_map(BTreeMap::keys).collect();
+            pages += keys.len();
+            for key in keys {
+                check_key(&page, key, &values, rev);
+            }
+        }
+        check_reports(&sandbox, &page, &rendered(&sandbox, "HEAD"));
+        let nodes = all(page.get("/nodes").ok(), "<li><a[^>]*>(.*?)</a>");
+        assert_eq!(nodes, ["n1", "n2", "n3", "n4"]);
+        let subjects =
+            rows(page.get("/commits").ok(), "commits-list").iter().map(|cells| text(&cells[3])).collect::<Vec<_>>();
+        let expected = sandbox.git(["log", "--first-parent", "--format=%s"]);
+        assert_eq!(subjects, expected.lines().collect::<Vec<_>>());
+    }
+    assert!(pages > 100, "{pages}");
+}
