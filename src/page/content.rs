@@ -89,14 +89,23 @@ pub struct Start {
     pub keys: usize,
     /// The names of the branches.
     pub branches: Vec<String>,
-    /// The headlines of what cannot be seen at the last commit.
-    pub blind_spots: Vec<String>,
+    /// The blind spots of the last commit.
+    pub blind_spots: Vec<BlindSpot>,
     /// The last commits, newest first.
     pub commits: Vec<Entry>,
     /// The last reports of a daemon, the latest first; none without a queue.
     pub reports: Vec<StoredReport>,
     /// The lasting trouble of a daemon.
     pub trouble: Vec<String>,
+}
+
+/// Something that cannot be seen.
+#[derive(Debug, Clone)]
+pub struct BlindSpot {
+    /// The whole message.
+    pub message: String,
+    /// The words of the remedy, and what to write for it in YAML, if there is one.
+    pub remedy: Option<(String, Option<String>)>,
 }
 
 /// A report that a daemon has kept.

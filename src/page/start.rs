@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::content::{Start, StoredReport};
+use super::content::{BlindSpot, Start, StoredReport};
 use super::lists::entries;
 use super::parts::at;
 use super::{Address, Frame};
 use crate::report::{count, number};
-use crate::visible::visible;
+use crate::visible::{visible, visible_lines};
 
 pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
     let address = &frame.address;
@@ -29,7 +29,18 @@ pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
         }
         @if !start.blind_spots.is_empty() {
             h2 { "What cannot be seen" }
-            ul.list { @for text in &start.blind_spots { li { (visible(text)) } } }
+            @for BlindSpot { message, remedy } in &start.blind_spots {
+                div.panel.doubt {
+                    div.body {
+                        (visible(message))
+                        @if let Some((words, yaml)) = remedy {
+                            br;
+                            (visible(words))
+                            @if let Some(yaml) = yaml { ":" pre { (visible_lines(yaml)) } }
+                        }
+                    }
+                }
+            }
         }
         @if !start.reports.is_empty() {
             h2 { "Last reports" }

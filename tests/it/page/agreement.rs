@@ -76,7 +76,7 @@ fn check_key(page: &Daemon, key: &str, values: &Values, rev: &str) {
     let mut shown = BTreeMap::new();
     for cells in rows(&document, "values") {
         let number: usize = all(&cells[0], "<b>(.*?)</b>")[0].parse().unwrap();
-        *shown.entry(format!("{:?}", value(&cells[1]))).or_insert(0) += number;
+        assert_eq!(shown.insert(format!("{:?}", value(&cells[1])), number), None, "{key} at {rev}");
     }
     let mut expected = BTreeMap::new();
     for value in values.values().filter_map(|of| of.get(key)) {

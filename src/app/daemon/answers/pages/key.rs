@@ -1,7 +1,7 @@
 //! A key on all nodes.
 
 use super::{Result, origins, shown};
-use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken};
+use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
 use crate::fleet::Answer;
 use crate::hiera::budget::Cost;
@@ -15,38 +15,36 @@ use crate::report::described;
 const MAX_VALUES: usize = 50;
 const MAX_NAMES: usize = 5;
 
-impl EffectiveValues {
-    #[expect(clippy::unused_self, reason = "it is one of the views")]
-    pub(super) fn key(&self, pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Content> {
-        let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-        let Some(key) = revision.keys.get(name).or_else(|| revision.key_of(&name.into())) else {
-            let text = format!("no data file at {} has the key '{name}'", requested.commit);
-            return Err(AnswerError::Unknown(text));
-        };
-        let mut effective = pipeline.effective(&revision, [key]);
-        let mut answers: Vec<Answer> = effective.keys.remove(key).unwrap_or_default();
-        answers.sort_by_key(|answer| std::cmp::Reverse(answer.nodes.len()));
-        let with: usize = answers.iter().map(|answer| answer.nodes.len()).sum();
-        let more = answers.len().saturating_sub(MAX_VALUES);
-        answers.truncate(MAX_VALUES);
-        let distinctions = pipeline.distinctions_at(requested.point()).map_err(broken)?;
-        let fleet = &pipeline.fleet;
-        let who = described(fleet, &distinctions, answers.iter().map(|answer| &answer.nodes));
-        let distinct = |(answer, who): (&Answer, Option<String>)| {
-            let first = answer.nodes.first()?;
-            let recorder = Recorder::default();
-            revision.of_node(first).explain(key, &recorder, Cost::OF_KEY);
-            Some(Distinct {
-                shown: shown(&answer.on(first), &pipeline.disclosure)?,
-                nodes: answer.nodes.len(),
-                who: who.filter(|_| answer.nodes.len() > 1 && answer.nodes.len() < fleet.len()),
-                names: fleet.names(&answer.nodes).take(MAX_NAMES).map(ToString::to_string).collect(),
-                origins: origins(&contributions(&recorder.finish(), key)),
-            })
-        };
-        let values = answers.iter().zip(who).filter_map(distinct).collect();
-        let (nodes, without) = (fleet.len(), fleet.len() - with);
-        let (key, commit) = (key.to_string(), requested.commit.to_string());
-        Ok(Content::Key(Key { key, commit, nodes, values, more, without }))
-    }
+/// Returns the distinct values of a key, and who has them.
+pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Content> {
+    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+    let Some(key) = revision.keys.get(name).or_else(|| revision.key_of(&name.into())) else {
+        let text = format!("no data file at {} has the key '{name}'", requested.commit);
+        return Err(AnswerError::Unknown(text));
+    };
+    let mut effective = pipeline.effective(&revision, [key]);
+    let mut answers: Vec<Answer> = effective.keys.remove(key).unwrap_or_default();
+    answers.sort_by_key(|answer| std::cmp::Reverse(answer.nodes.len()));
+    let with: usize = answers.iter().map(|answer| answer.nodes.len()).sum();
+    let more = answers.len().saturating_sub(MAX_VALUES);
+    answers.truncate(MAX_VALUES);
+    let distinctions = pipeline.distinctions_at(requested.point()).map_err(broken)?;
+    let fleet = &pipeline.fleet;
+    let who = described(fleet, &distinctions, answers.iter().map(|answer| &answer.nodes));
+    let distinct = |(answer, who): (&Answer, Option<String>)| {
+        let first = answer.nodes.first()?;
+        let recorder = Recorder::default();
+        revision.of_node(first).explain(key, &recorder, Cost::OF_KEY);
+        Some(Distinct {
+            shown: shown(&answer.on(first), &pipeline.disclosure)?,
+            nodes: answer.nodes.len(),
+            who: who.filter(|_| answer.nodes.len() > 1 && answer.nodes.len() < fleet.len()),
+            names: fleet.names(&answer.nodes).take(MAX_NAMES).map(ToString::to_string).collect(),
+            origins: origins(&contributions(&recorder.finish(), key)),
+        })
+    };
+    let values = answers.iter().zip(who).filter_map(distinct).collect();
+    let (nodes, without) = (fleet.len(), fleet.len() - with);
+    let (key, commit) = (key.to_string(), requested.commit.to_string());
+    Ok(Content::Key(Key { key, commit, nodes, values, more, without }))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Result, shown, written};
-use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken, unknown_node};
+use crate::app::daemon::answers::{RequestedRevision, broken, unknown_node};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::provenance::contributions;
@@ -16,38 +16,34 @@ use crate::page::content::{Content, Ladder, Rung, RungState};
 use crate::pipeline::Pipeline;
 use crate::value::ValuePath;
 
-impl EffectiveValues {
-    #[expect(clippy::unused_self, reason = "it is one of the views")]
-    pub(super) fn ladder(
-        &self,
-        pipeline: &Pipeline,
-        requested: &RequestedRevision,
-        (node, key): (&str, &str),
-    ) -> Result<Content> {
-        let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
-        let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-        let recorder = Recorder::default();
-        let of_node = revision.of_node(id);
-        let (outcome, _) = of_node.explain(key, &recorder, Cost::OF_KEY);
-        let steps = recorder.finish();
-        let whole = ValuePath::default();
-        let used =
-            contributions(&steps, key).iter().filter_map(|one| Some(one.origin_of(&whole)?.place.path)).collect();
-        let disclosure = &pipeline.disclosure;
-        // A value may be a secret only by its conversion, so its steps are not.
-        let may_explain = !matches!(&outcome, Outcome::Found(value) if disclosure.hides(value));
-        // What is written may show a secret where the value is one, or cannot be known to be none.
-        let is_open = matches!(&outcome, Outcome::Found(value) if !disclosure.hides(value)) && !steps.has_secrets();
-        let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open };
-        Ok(Content::Ladder(Ladder {
-            node: node.to_owned(),
-            key: key.to_owned(),
-            commit: requested.commit.to_string(),
-            shown: shown(&outcome, disclosure),
-            rungs: rungs.all(key),
-            explanation: may_explain.then(|| disclosure.step(steps).text(Places::Shown)),
-        }))
-    }
+/// Returns a key on a node, with each level from the top.
+pub(super) fn content(
+    pipeline: &Pipeline,
+    requested: &RequestedRevision,
+    (node, key): (&str, &str),
+) -> Result<Content> {
+    let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+    let recorder = Recorder::default();
+    let of_node = revision.of_node(id);
+    let (outcome, _) = of_node.explain(key, &recorder, Cost::OF_KEY);
+    let steps = recorder.finish();
+    let whole = ValuePath::default();
+    let used = contributions(&steps, key).iter().filter_map(|one| Some(one.origin_of(&whole)?.place.path)).collect();
+    let disclosure = &pipeline.disclosure;
+    // A value may be a secret only by its conversion, so its steps are not.
+    let may_explain = !matches!(&outcome, Outcome::Found(value) if disclosure.hides(value));
+    // What is written may show a secret where the value is one, or cannot be known to be none.
+    let is_open = matches!(&outcome, Outcome::Found(value) if !disclosure.hides(value)) && !steps.has_secrets();
+    let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open };
+    Ok(Content::Ladder(Ladder {
+        node: node.to_owned(),
+        key: key.to_owned(),
+        commit: requested.commit.to_string(),
+        shown: shown(&outcome, disclosure),
+        rungs: rungs.all(key),
+        explanation: may_explain.then(|| disclosure.step(steps).text(Places::Shown)),
+    }))
 }
 
 struct Rungs<'r> {

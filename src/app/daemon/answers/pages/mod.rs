@@ -15,9 +15,10 @@ use crate::git::{BranchPatterns, CommitInfo};
 use crate::hiera::explain::provenance::Contribution;
 use crate::hiera::{LookupError, Outcome};
 use crate::history::commits::Span;
-use crate::page::content::{Commits, Content, Entry, Found, Names, Origin, Shown, Start};
+use crate::page::content::{BlindSpot, Commits, Content, Entry, Found, Names, Origin, Shown, Start};
 use crate::pipeline::Pipeline;
 use crate::puppet::json::{compact, pretty};
+use crate::report;
 use crate::value::{Value, ValuePath};
 use crate::workers::Stop;
 
@@ -62,10 +63,10 @@ impl EffectiveValues {
                     Content::Keys(part(revision.keys.iter(), search, after.as_deref()))
                 }
                 View::Node { name, search, after } => {
-                    self.node(pipeline, &requested, name, (search, after.as_deref()))?
+                    node::content(pipeline, &requested, name, (search, after.as_deref()))?
                 }
-                View::Ladder { node, key } => self.ladder(pipeline, &requested, (node, key))?,
-                View::Key { key } => self.key(pipeline, &requested, key)?,
+                View::Ladder { node, key } => ladder::content(pipeline, &requested, (node, key))?,
+                View::Key { key } => key::content(pipeline, &requested, key)?,
                 View::Search { text } => {
                     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
                     let nodes = part(pipeline.fleet.iter().map(|(_, name)| name), text, None);
@@ -92,7 +93,7 @@ impl EffectiveValues {
             nodes: pipeline.fleet.len(),
             keys: revision.keys.len(),
             branches: branches.into_keys().map(|branch| branch.to_string()).collect(),
-            blind_spots: spots.into_iter().map(|spot| spot.headline).collect(),
+            blind_spots: spots.into_iter().map(unseen).collect(),
             commits,
             reports: Vec::new(),
             trouble: Vec::new(),
@@ -122,6 +123,11 @@ impl EffectiveValues {
         }
         Ok((commits, None))
     }
+}
+
+fn unseen(spot: report::BlindSpot) -> BlindSpot {
+    let remedy = spot.fix.map(|remedy| (remedy.words, remedy.yaml));
+    BlindSpot { message: spot.message, remedy }
 }
 
 fn entry(CommitInfo { id, summary, author, time, .. }: CommitInfo) -> Entry {

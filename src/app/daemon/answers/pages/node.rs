@@ -1,61 +1,55 @@
 //! The values of a node.
 
 use super::{Result, VALUES, origins, shown};
-use crate::app::daemon::answers::{EffectiveValues, MAX_REQUEST_COST, RequestedRevision, broken, unknown_node};
-use crate::fleet::Revision;
+use crate::app::daemon::answers::{MAX_REQUEST_COST, RequestedRevision, broken, unknown_node};
+use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::explain::provenance::contributions;
-use crate::node::NodeId;
 use crate::page::content::{Content, KeyValue, Node, Origin};
 use crate::pipeline::Pipeline;
 use crate::puppet::json::compact;
 
-impl EffectiveValues {
-    pub(super) fn node(
-        &self,
-        pipeline: &Pipeline,
-        requested: &RequestedRevision,
-        name: &str,
-        (search, after): (&str, Option<&str>),
-    ) -> Result<Content> {
-        let id = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
-        let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-        let effective = pipeline.effective_on(id, &revision, revision.keys.iter(), &pipeline.workers);
-        let wanted = search.to_lowercase();
-        let total = effective.keys.len();
-        let found: Vec<_> =
-            effective.keys.into_iter().filter(|(key, _)| key.to_lowercase().contains(&wanted)).collect();
-        let count = found.len();
-        let mut rest = found.into_iter().filter(|(key, _)| after.is_none_or(|after| **key > *after));
-        let mut left = MAX_REQUEST_COST;
-        let mut values = Vec::new();
-        for (key, answers) in rest.by_ref().take(VALUES) {
-            let Some(shown) = answers.first().and_then(|answer| shown(&answer.on(id), &pipeline.disclosure)) else {
-                continue;
-            };
-            let origins = self.origins(&revision, id, &key, &mut left);
-            values.push(KeyValue { key: key.to_string(), shown, origins });
-        }
-        let next = rest.next().and_then(|_| Some(values.last()?.key.clone()));
-        let variables = pipeline.fleet.known_variables(id).into_iter();
-        let variables = variables
-            .map(|(name, value)| (name, value.map(|value| compact(&pipeline.disclosure.value(&value)))))
-            .collect();
-        let (name, commit, search) = (name.to_owned(), requested.commit.to_string(), search.to_owned());
-        Ok(Content::Node(Node { name, commit, variables, search, found: count, total, values, next }))
+/// Returns the values of a node whose keys have a text, from one of them on.
+pub(super) fn content(
+    pipeline: &Pipeline,
+    requested: &RequestedRevision,
+    name: &str,
+    (search, after): (&str, Option<&str>),
+) -> Result<Content> {
+    let id = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
+    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+    let effective = pipeline.effective_on(id, &revision, revision.keys.iter(), &pipeline.workers);
+    let wanted = search.to_lowercase();
+    let total = effective.keys.len();
+    let found: Vec<_> = effective.keys.into_iter().filter(|(key, _)| key.to_lowercase().contains(&wanted)).collect();
+    let count = found.len();
+    let mut rest = found.into_iter().filter(|(key, _)| after.is_none_or(|after| **key > *after));
+    let (of_node, mut left) = (revision.of_node(id), MAX_REQUEST_COST);
+    let mut values = Vec::new();
+    for (key, answers) in rest.by_ref().take(VALUES) {
+        let Some(shown) = answers.first().and_then(|answer| shown(&answer.on(id), &pipeline.disclosure)) else {
+            continue;
+        };
+        let origins = some_origins(&of_node, &key, &mut left);
+        values.push(KeyValue { key: key.to_string(), shown, origins });
     }
+    let next = rest.next().and_then(|_| Some(values.last()?.key.clone()));
+    let variables = pipeline.fleet.known_variables(id).into_iter();
+    let variables =
+        variables.map(|(name, value)| (name, value.map(|value| compact(&pipeline.disclosure.value(&value))))).collect();
+    let (name, commit, search) = (name.to_owned(), requested.commit.to_string(), search.to_owned());
+    Ok(Content::Node(Node { name, commit, variables, search, found: count, total, values, next }))
+}
 
-    /// Returns the places of a key's value, as far as there is work `left` to find them.
-    #[expect(clippy::unused_self, reason = "it belongs to the answers")]
-    fn origins(&self, revision: &Revision, node: NodeId, key: &str, left: &mut Cost) -> Vec<Origin> {
-        let recorder = Recorder::default();
-        let limit = left.at_most(Cost::OF_KEY);
-        if limit.steps == 0 {
-            return Vec::new();
-        }
-        let (_, cost) = revision.of_node(node).explain(key, &recorder, limit);
-        *left = left.minus(cost);
-        origins(&contributions(&recorder.finish(), key))
+/// Returns the places of a key's value, as far as there is work `left` to find them.
+fn some_origins(of_node: &NodeRevision<'_>, key: &str, left: &mut Cost) -> Vec<Origin> {
+    let recorder = Recorder::default();
+    let limit = left.at_most(Cost::OF_KEY);
+    if limit.steps == 0 {
+        return Vec::new();
     }
+    let (_, cost) = of_node.explain(key, &recorder, limit);
+    *left = left.minus(cost);
+    origins(&contributions(&recorder.finish(), key))
 }
