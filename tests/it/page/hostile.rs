@@ -83,6 +83,11 @@ fn only_what_the_server_has_is_loaded() {
     // Another name of this machine, as a page that was made to resolve to it has one.
     page.ask("GET", "/", "Host: evil.example.com\r\n", b"").refuses(421, "localhost");
     site.hierad("serve --listen 0.0.0.0:0").fails(&["can be reached by others"]);
+    site.hierad(&format!("serve --listen {}", page.address)).fails(&["cannot listen on", "takes any free port"]);
+    assert_eq!(page.get("/what-if?node=none").status, 404);
+    std::fs::remove_file(site.root().join("hierad.yaml")).unwrap();
+    std::fs::remove_dir_all(site.root().join("profiles")).unwrap();
+    site.hierad("serve --listen 127.0.0.1:0").fails(&["no node profiles", "hierad init"]);
     site.hierad("serve --listen nonsense").fails(&["is not an address with a port"]);
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::app::daemon::answers::answers;
 use crate::app::daemon::signals::{Signal, Signals};
 use crate::app::{Result, Workspace};
-use crate::daemon::http::{Listener, Options, Server};
+use crate::daemon::http::{AnswerError, ListenError, Listener, Options, Server};
 use crate::daemon::queue::Queue;
 use crate::event::RepositoryName;
 
@@ -18,14 +18,21 @@ pub async fn serve(workspace: Workspace, listen: SocketAddr, announce: impl FnOn
     if !listen.ip().is_loopback() {
         return Err(format!("{listen} can be reached by others: `hierad watch --listen` takes a token").into());
     }
-    let listener = Listener::bind(listen)?;
+    // Nothing is shown without nodes, and what is wrong with them is said here.
+    let answers = answers(&workspace.with_own_guard(), None);
+    answers.nodes().map_err(|error| match error {
+        AnswerError::Broken(error) => error,
+        other => other.into(),
+    })?;
+    let another = |error: ListenError| format!("{error}; `--listen 127.0.0.1:0` takes any free port");
+    let listener = Listener::bind(listen).map_err(another)?;
     let mut signals = Signals::new()?;
     // The server wants a queue, in which there is nothing.
     let folder = tempfile::tempdir()?;
     let (queue, _lock) = Queue::create(folder.path()).await?;
     let options = Options { listen, token: None, webhook_secrets: Vec::new(), timeout: TIMEOUT };
     let mut server = Server::new(options, listener.clone());
-    server.add(&RepositoryName::from("data"), answers(&workspace.with_own_guard(), None));
+    server.add(&RepositoryName::from("data"), answers);
     announce(listener.address());
     server.alone(queue, async move { while signals.next().await != Signal::End {} }).await;
     Ok(())

@@ -48,6 +48,8 @@ impl EffectiveValues {
         let mut changed = self.workspace.clone();
         let assignment = |text: &String| text.parse::<Assignment>().map_err(AnswerError::Wrong);
         changed.what_if = set.iter().map(assignment).collect::<Result<_>>()?;
+        let known = self.pipeline(requested.branch.as_ref())?;
+        known.fleet.find(node).ok_or_else(|| unknown_node(node))?;
         let report = if set.is_empty() {
             None
         } else {
