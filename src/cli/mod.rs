@@ -97,7 +97,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Set a repository up: find hiera.yaml, data and nodes, write the settings, and show the last change
+    /// Set a repository up: find hiera.yaml, data and nodes, and write the settings
     ///
     /// Looks for hiera.yaml in the usual places, for the folders of its datadirs, and for nodes: profiles in the
     /// repository, PuppetDB, a Puppet server's cache and the node classifier that Puppet on this machine uses. Each

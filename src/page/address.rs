@@ -27,7 +27,7 @@ impl Address {
 
     /// Returns the address of a node, or of one of its keys.
     pub fn node(&self, name: &str, key: Option<&str>) -> String {
-        self.to(&format!("/nodes/{}", encoded(name)), &[("key", key.unwrap_or_default())])
+        self.to(&node_path(name), &[("key", key.unwrap_or_default())])
     }
 
     /// Returns the address of a key across all nodes.
@@ -39,6 +39,11 @@ impl Address {
     pub fn commit(&self, id: &str) -> String {
         self.to(&format!("/commits/{}", encoded(id)), &[])
     }
+}
+
+/// Returns the address of a node without parameters.
+pub(super) fn node_path(name: &str) -> String {
+    format!("/nodes/{}", encoded(name))
 }
 
 fn encoded(text: &str) -> String {

@@ -8,24 +8,31 @@ use crate::report::{author_name, day};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
-    let Changes { key, node, entries, next, unseen } = changes;
-    let (name, place) = (key.as_deref().unwrap_or_default(), node.as_deref().unwrap_or_default());
+    let Changes { keys, nodes, entries, next, unseen } = changes;
     html! {
         h1 {
             "Changes"
-            @if let Some(key) = key { " of " a href=(address.key(key)) { (visible(key)) } }
-            @if let Some(node) = node { " on " a href=(address.node(node, key.as_deref())) { (visible(node)) } }
+            @for key in keys { " of " a href=(address.key(key)) { (visible(key)) } }
+            @for node in nodes { " on " a href=(address.node(node, None)) { (visible(node)) } }
         }
         @if entries.is_empty() { p { "No commit here changes a value." } }
         ol.timeline { @for one in entries { (entry(address, one)) } }
         @if let Some(next) = next {
-            p { a rel="next" href=(address.to("/changes", &[("key", name), ("node", place), ("after", next)])) { "Older ones" } }
+            p { a rel="next" href=(older(address, changes, next)) { "Older ones" } }
         }
         @if !unseen.is_empty() {
             h2 { "What may be missing" }
             ul.list { @for text in unseen { li { (visible(text)) } } }
         }
     }
+}
+
+/// Returns the address of the part that goes on at a place.
+fn older(address: &Address, Changes { keys, nodes, .. }: &Changes, place: &str) -> String {
+    let keys = keys.iter().map(|key| ("key", key.as_str()));
+    let nodes = nodes.iter().map(|node| ("node", node.as_str()));
+    let all: Vec<_> = keys.chain(nodes).chain([("after", place)]).collect();
+    address.to("/changes", &all)
 }
 
 fn entry(address: &Address, Change { commit, is_of_facts, words }: &Change) -> Markup {

@@ -44,10 +44,10 @@ pub struct WhatIf {
 /// A part of the commits that changed values.
 #[derive(Debug, Clone)]
 pub struct Changes {
-    /// The key asked for.
-    pub key: Option<String>,
-    /// The node asked for.
-    pub node: Option<String>,
+    /// The keys asked for, by name or pattern; none for all.
+    pub keys: Vec<String>,
+    /// The nodes asked for, likewise.
+    pub nodes: Vec<String>,
     /// The commits, newest first.
     pub entries: Vec<Change>,
     /// The place from which the next part goes on.
@@ -82,8 +82,8 @@ pub struct Found {
 #[derive(Debug, Clone)]
 pub struct Start {
     /// The last commit.
-    pub commit: Entry,
-    /// The number of nodes, and of keys.
+    pub commit: String,
+    /// The number of nodes.
     pub nodes: usize,
     /// The number of keys in the data.
     pub keys: usize,
@@ -95,8 +95,6 @@ pub struct Start {
     pub commits: Vec<Entry>,
     /// The last reports of a daemon, the latest first; none without a queue.
     pub reports: Vec<StoredReport>,
-    /// The lasting trouble of a daemon.
-    pub trouble: Vec<String>,
 }
 
 /// Something that cannot be seen.

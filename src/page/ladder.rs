@@ -32,10 +32,17 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
             }
             tbody { @for rung in &ladder.rungs { (row(rung)) } }
         }
-        @if let Some(explanation) = &ladder.explanation {
-            details {
-                summary { "How Puppet explains it" }
-                pre { code { (visible_lines(explanation)) } }
+        @match &ladder.explanation {
+            Some(explanation) => {
+                details {
+                    summary { "How Puppet explains it" }
+                    pre { code { (visible_lines(explanation)) } }
+                }
+            }
+            None => {
+                p.quiet {
+                    "How Puppet explains it may show a secret, so it is not here: " code { "hierad lookup --explain" } " has it."
+                }
             }
         }
     }

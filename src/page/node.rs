@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 
 use super::Address;
+use super::address::node_path;
 use super::content::{KeyValue, Node};
 use super::parts::{at, found, hidden, next, origins, search_field, value};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, node: &Node) -> Markup {
-    let own = address.node(&node.name, None);
-    let path = own.split('?').next().unwrap_or_default();
+    let path = &node_path(&node.name);
     html! {
         h1 { (visible(&node.name)) }
         (at(address, &node.commit))

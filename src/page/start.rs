@@ -13,20 +13,16 @@ pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
     let address = &frame.address;
     html! {
         h1 { "What nodes get" }
-        (at(address, &start.commit.id))
+        (at(address, &start.commit))
         ul.counts {
-            li { a href=(address.to("/nodes", &[])) { b { (number(start.nodes)) } " " (word(start.nodes, "node")) } }
-            li { a href=(address.to("/keys", &[])) { b { (number(start.keys)) } " " (word(start.keys, "key")) } }
+            li { a href=(address.to("/nodes", &[])) { b { (count(start.nodes, "node")) } } }
+            li { a href=(address.to("/keys", &[])) { b { (count(start.keys, "key")) } } }
             @if !start.blind_spots.is_empty() {
                 li.doubt { b { (number(start.blind_spots.len())) } " never seen" }
             }
         }
         (repositories(frame))
         (branches(address, &start.branches))
-        @if !start.trouble.is_empty() {
-            h2 { "Trouble" }
-            ul.list { @for text in &start.trouble { li { (visible(text)) } } }
-        }
         @if !start.blind_spots.is_empty() {
             h2 { "What cannot be seen" }
             @for BlindSpot { message, remedy } in &start.blind_spots {
@@ -50,11 +46,6 @@ pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
         (entries(address, &start.commits))
         p { a href=(address.to("/commits", &[])) { "All commits" } }
     }
-}
-
-/// Returns a word, in the plural unless it is one.
-fn word(number: usize, word: &str) -> String {
-    count(number, word).split_once(' ').map(|(_, word)| word.to_owned()).unwrap_or_default()
 }
 
 fn repositories(frame: &Frame) -> Markup {

@@ -76,8 +76,8 @@ pub enum View {
     Compare { nodes: [String; 2] },
     /// The effect of other values of variables on a node, in the form `NAME=VALUE`.
     WhatIf { node: String, set: Vec<String> },
-    /// The commits that changed a key, on a node or on any.
-    Changes { key: Option<String>, node: Option<String>, after: Option<HistoryPlace> },
+    /// The commits that changed keys.
+    Changes(HistoryRequest),
     /// The names of nodes and keys with a text.
     Search { text: String },
 }

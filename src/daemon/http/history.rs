@@ -79,7 +79,8 @@ pub(super) async fn blame(
     json(&BlameAnswer { commit: commit.to_string(), parts: raw(parts)?, blind_spots })
 }
 
-fn request(parameters: &Parameters) -> Result<HistoryRequest, Problem> {
+/// Reads a question about the history.
+pub(super) fn request(parameters: &Parameters) -> Result<HistoryRequest, Problem> {
     let after = parameters.text("after").map(|place| {
         HistoryPlace::parse(place).ok_or_else(|| Problem::wrong("'after' must be the 'next' of the page before"))
     });

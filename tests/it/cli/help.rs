@@ -52,7 +52,7 @@ fn help_is_short() {
     let help = |words: &str| run(hierad(here.path()).args(words.split(' '))).ok().to_owned();
     assert!(help("diff --help").lines().count() <= 60);
     let [short, long, every] = ["-h", "--help", "help options"].map(help);
-    assert!(short.lines().count() < 37 && short.contains(LINE), "{short}");
+    assert!(short.lines().count() < 35 && short.contains(LINE), "{short}");
     for (flag, is_rare) in [
         ("--repo", false),
         ("--profiles", false),

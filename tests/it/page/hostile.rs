@@ -101,7 +101,7 @@ fn secrets_reach_no_page() {
         "-- hiera.yaml\nversion: 5\nhierarchy:\n- {{name: Secrets, lookup_key: eyaml_lookup_key, path: secrets.yaml, \
          options: {options}}}\n- {{name: Common, path: common.yaml}}\n-- data/secrets.yaml\npassword: {}\n\
          -- data/common.yaml\npassword: none\nlookup_options: {{hidden: {{convert_to: Sensitive}}}}\n\
-         hidden: what is written\n",
+         hidden: {{word: what is written}}\n",
         encrypted("hunter2 is the password", 1)
     ));
     let commit = site.commit("secrets").to_string();
@@ -111,6 +111,11 @@ fn secrets_reach_no_page() {
         "/nodes/web01".to_owned(),
         "/nodes/web01?key=password".to_owned(),
         "/nodes/web01?key=hidden".to_owned(),
+        "/nodes/web01?key=hidden.word".to_owned(),
+        "/nodes/web01?key=hidden.nothing".to_owned(),
+        "/nodes/web01?key=hidden.word.more".to_owned(),
+        "/nodes/web01?key=hidden.0".to_owned(),
+        "/changes?key=hidden".to_owned(),
         "/keys/password".to_owned(),
         "/keys/hidden".to_owned(),
         format!("/commits/{commit}"),

@@ -11,7 +11,8 @@ use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::answers::{Answers, HistoryPlace, PageRequest, View};
+use super::answers::{Answers, PageRequest, View};
+use super::history;
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::state::State;
@@ -65,19 +66,13 @@ async fn start(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn nodes(state: Shared, parameters: Parameters) -> Response {
-    answer(&state, parameters, &LIST, |parameters| {
-        let (search, after) = list(parameters)?;
-        Ok(View::Nodes { search, after })
-    })
-    .await
+    let view = |(search, after)| View::Nodes { search, after };
+    answer(&state, parameters, &LIST, |parameters| list(parameters).map(view)).await
 }
 
 async fn keys(state: Shared, parameters: Parameters) -> Response {
-    answer(&state, parameters, &LIST, |parameters| {
-        let (search, after) = list(parameters)?;
-        Ok(View::Keys { search, after })
-    })
-    .await
+    let view = |(search, after)| View::Keys { search, after };
+    answer(&state, parameters, &LIST, |parameters| list(parameters).map(view)).await
 }
 
 async fn node(state: Shared, Name(name): Name, parameters: Parameters) -> Response {
@@ -138,13 +133,8 @@ async fn what_if(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn changes(state: Shared, parameters: Parameters) -> Response {
-    answer(&state, parameters, &["key", "node", "after"], |parameters| {
-        let text = |name| parameters.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
-        let after = parameters.text("after").map(|place| HistoryPlace::parse(place).ok_or(place));
-        let after = after.transpose().map_err(|_| Problem::wrong("'after' must be that of a link to older changes"))?;
-        Ok(View::Changes { key: text("key"), node: text("node"), after })
-    })
-    .await
+    let names = ["key", "node", "after", "limit"];
+    answer(&state, parameters, &names, |parameters| Ok(View::Changes(history::request(parameters)?))).await
 }
 
 async fn search(state: Shared, parameters: Parameters) -> Response {

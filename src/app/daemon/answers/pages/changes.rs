@@ -4,42 +4,23 @@ use std::sync::Arc;
 
 use super::{Result, entry};
 use crate::app::daemon::answers::{EffectiveValues, broken, history};
-use crate::daemon::http::{AnswerError, HistoryPlace, HistoryRequest, PageRequest};
+use crate::daemon::http::{AnswerError, HistoryRequest};
 use crate::git::CommitId;
 use crate::page::content::{Change, Changes, Content};
-use crate::pattern::Pattern;
 use crate::report::Report;
 use crate::report::writers::text::entry::in_short;
 use crate::workers::Stop;
 
-/// The size that a pattern may have when it is compiled, in bytes.
-const MAX_PATTERN: usize = 1 << 16;
-
-/// The number of entries in a part of the list.
-const ENTRIES: usize = 20;
-
 impl EffectiveValues {
-    pub(super) fn changes(
-        &self,
-        page: &PageRequest,
-        (key, node, after): (Option<&str>, Option<&str>, Option<HistoryPlace>),
-        stop: &Arc<dyn Stop>,
-    ) -> Result<Content> {
-        let request = HistoryRequest {
-            revision: page.revision.clone(),
-            keys: pattern(key)?,
-            nodes: pattern(node)?,
-            text: None,
-            after,
-            limit: ENTRIES,
-        };
-        let found = self.with_history(&request, stop, history::reports)?;
+    /// Returns some of the commits that changed the keys of a request, and the place where the next ones begin.
+    pub(super) fn changes(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> Result<Content> {
+        let found = self.with_history(request, stop, history::reports)?;
         let entries = found.entries.iter().map(|report| self.change(report)).collect::<Result<_>>()?;
         let masked =
             found.unseen.iter().map(|id| format!("{} may change values that fail before and after", id.short()));
         Ok(Content::Changes(Changes {
-            key: key.map(str::to_owned),
-            node: node.map(str::to_owned),
+            keys: request.keys.iter().map(|key| key.as_str().to_owned()).collect(),
+            nodes: request.nodes.iter().map(|node| node.as_str().to_owned()).collect(),
             entries,
             next: found.next.map(|place| place.to_string()),
             unseen: found.blind_spots.iter().cloned().chain(masked).collect(),
@@ -56,10 +37,4 @@ impl EffectiveValues {
         }
         Ok(Change { commit, is_of_facts, words: in_short(report) })
     }
-}
-
-/// Returns the pattern of a name, if there is one.
-fn pattern(name: Option<&str>) -> Result<Vec<Pattern>> {
-    let pattern = name.map(|name| Pattern::bounded(name, MAX_PATTERN)).transpose();
-    Ok(pattern.map_err(|error| AnswerError::Wrong(error.to_string()))?.into_iter().collect())
 }

@@ -8,7 +8,7 @@ use crate::app::daemon::answers::{RequestedRevision, broken, unknown_node};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::provenance::contributions;
-use crate::hiera::explain::{Places, Recorder};
+use crate::hiera::explain::{Event, Places, Recorder, Step};
 use crate::hiera::hierarchy::Location;
 use crate::hiera::layer::LayerId;
 use crate::hiera::{LookupKey, Outcome};
@@ -31,10 +31,12 @@ pub(super) fn content(
     let whole = ValuePath::default();
     let used = contributions(&steps, key).iter().filter_map(|one| Some(one.origin_of(&whole)?.place.path)).collect();
     let disclosure = &pipeline.disclosure;
-    // A value may be a secret only by its conversion, so its steps are not.
-    let may_explain = !matches!(&outcome, Outcome::Found(value) if disclosure.hides(value));
-    // What is written may show a secret where the value is one, or cannot be known to be none.
-    let is_open = matches!(&outcome, Outcome::Found(value) if !disclosure.hides(value)) && !steps.has_secrets();
+    // A value may be a secret only by its conversion: neither files nor steps know that. Where there is no value, as
+    // for a part that is not there, it cannot be known.
+    let is_secret = |value| disclosure.hides(value);
+    let is_known_to_be_open = matches!(&outcome, Outcome::Found(value) if !is_secret(value));
+    let may_explain = is_known_to_be_open || !has_values(&steps);
+    let is_open = is_known_to_be_open && !steps.has_secrets();
     let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open };
     Ok(Content::Ladder(Ladder {
         node: node.to_owned(),
@@ -44,6 +46,11 @@ pub(super) fn content(
         rungs: rungs.all(key),
         explanation: may_explain.then(|| disclosure.step(steps).text(Places::Shown)),
     }))
+}
+
+/// Returns true if a step has found a value.
+fn has_values(step: &Step) -> bool {
+    matches!(step.event, Some(Event::Found(..) | Event::Result(_))) || step.steps.iter().any(has_values)
 }
 
 struct Rungs<'r> {

@@ -45,9 +45,7 @@ impl EffectiveValues {
             View::Diff { from, to } => return self.report(Some(from), to, stop),
             View::Compare { nodes: [first, second] } => return self.compared(&requested, [first, second], stop),
             View::WhatIf { node, set } => return self.what_if(&requested, (node, set), stop),
-            View::Changes { key, node, after } => {
-                return self.changes(request, (key.as_deref(), node.as_deref(), *after), stop);
-            }
+            View::Changes(request) => return self.changes(request, stop),
             _ => {}
         }
         self.retry_while_profiles_change(requested.branch.as_ref(), |pipeline| {
@@ -85,18 +83,14 @@ impl EffectiveValues {
         let spots = pipeline.unseen_at(requested.point()).map_err(broken)?;
         let all = BranchPatterns::new::<&str>(&[]).map_err(broken)?;
         let branches = self.workspace.repository.branches(&all).map_err(broken)?;
-        let mut commits = self.some_commits(requested, None, LAST_COMMITS)?.0;
-        let commit = commits.first().cloned().ok_or_else(|| broken("there is no commit"))?;
-        commits.truncate(LAST_COMMITS);
         Ok(Content::Start(Box::new(Start {
-            commit,
+            commit: requested.commit.to_string(),
             nodes: pipeline.fleet.len(),
             keys: revision.keys.len(),
             branches: branches.into_keys().map(|branch| branch.to_string()).collect(),
             blind_spots: spots.into_iter().map(unseen).collect(),
-            commits,
+            commits: self.some_commits(requested, None, LAST_COMMITS)?.0,
             reports: Vec::new(),
-            trouble: Vec::new(),
         })))
     }
 
