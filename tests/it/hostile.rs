@@ -9,7 +9,6 @@ mod repositories;
 
 use std::fmt::Write;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
 
 use hierad::hiera::Outcome;
 use hierad::hiera::budget::Cost;
@@ -21,7 +20,8 @@ use hierad::puppet::ErrorKind;
 use hierad::puppet::json;
 use hierad::tree::MemoryTree;
 
-use crate::support::extent::{full_or, patience};
+use crate::support::extent::{ENDLESS, full_or};
+use crate::support::work;
 
 const CONFIG: &str = "version: 5\nhierarchy: [{name: c, path: common.yaml}]\n";
 
@@ -40,7 +40,7 @@ fn answer(config: &str, data: &str, profile: &str, key: &'static str) -> String 
     assert_eq!(errors, []);
     let part = full_or(1, 8);
     let limit = Cost { steps: Cost::OF_KEY.steps / part, text: Cost::OF_KEY.text / part };
-    let work = move || {
+    let answer = move || {
         let environment = Environment::load(Arc::new(tree), EnvironmentOptions::default(), Arc::default()).unwrap();
         let scope = NodeScope::new(&profiles[0]);
         let sources = NodeSources::new(&environment, &scope);
@@ -54,8 +54,8 @@ fn answer(config: &str, data: &str, profile: &str, key: &'static str) -> String 
         }
     };
     let (tell, answered) = mpsc::channel();
-    std::thread::Builder::new().stack_size(2 << 20).spawn(move || tell.send(work())).unwrap();
-    answered.recv_timeout(patience(Duration::from_mins(1))).unwrap_or_else(|error| panic!("{key}: {error}"))
+    std::thread::Builder::new().stack_size(2 << 20).spawn(move || tell.send(work::here(answer))).unwrap();
+    answered.recv_timeout(ENDLESS).unwrap_or_else(|error| panic!("{key}: {error}"))
 }
 
 fn of_data(data: &str, key: &'static str) -> String {

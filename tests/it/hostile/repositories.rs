@@ -1,30 +1,19 @@
 //! Repositories with hostile parts: each run of the program ends soon, in little memory, with the right answers for all
 //! that is honest.
 
-use std::process::{Child, Stdio};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value as Json;
 
 use super::generators::{ALL, Generator};
 use super::setting;
-use crate::support::Sandbox;
-use crate::support::extent::{ENDLESS, full_or, is_full};
+use crate::support::extent::{full_or, is_full};
 use crate::support::random::Random;
 use crate::support::terminal::{Printed, hierad, read};
+use crate::support::{Sandbox, work};
 
-/// The most processor time of a run within hierad's own limits, where all is tried: so many times as much as an honest
-/// repository takes that merges a thousand keys of two hundred levels, whatever the machine and the program. One built
-/// for release takes about half a second for that. Otherwise a run has [`STEPS`], and that it ends shows that they are
-/// counted.
-const TIMES_HONEST: u32 = 100;
-
-/// The steps of a run of `cargo test`, a hundredth of hierad's own limit.
+/// The steps of a run of `cargo test`, a hundredth of hierad's own limit: that it ends shows that they are counted.
 const STEPS: usize = 1_000_000;
-
-/// The most memory of a run, in KiB.
-pub(super) const MEMORY: u64 = 2 << 20;
 
 pub(super) const SITE: &str = "
 -- hiera.yaml
@@ -59,80 +48,13 @@ pub(super) fn site() -> Sandbox {
 /// Runs `hierad` in the repository; it must be done in time and within its memory.
 #[track_caller]
 pub(super) fn run(site: &Sandbox, arguments: &str) -> Printed {
-    let (out, err) = (site.beside("out"), site.beside("err"));
-    let to = |path: &std::path::Path| Stdio::from(std::fs::File::create(path).unwrap());
     let mut command = hierad(site.root());
     command.args(arguments.split_whitespace()).arg("--profiles").arg(site.beside("profiles.ndjson"));
     let limits = site.beside("limits.yaml");
     if limits.exists() {
         command.env("HIERAD_CONFIG", limits);
     }
-    let limit = if is_full() { most_work() } else { Duration::MAX };
-    let mut child = command.stdin(Stdio::null()).stdout(to(&out)).stderr(to(&err)).spawn().unwrap();
-    let start = Instant::now();
-    let mut most = 0;
-    let status = loop {
-        most = most.max(memory(&child).unwrap_or(0));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        let work = work(&child).unwrap_or_default();
-        if work > limit || start.elapsed() > ENDLESS || most > MEMORY {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{arguments}: after {work:?} of work in {:?} with {most} KiB", start.elapsed());
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let read = |path| String::from_utf8(std::fs::read(path).unwrap()).unwrap();
-    Printed { status: status.code().unwrap_or(-1), out: read(&out), err: read(&err) }
-}
-
-/// Returns the most processor time of a run, which is measured once.
-fn most_work() -> Duration {
-    static MOST: OnceLock<Duration> = OnceLock::new();
-    *MOST.get_or_init(|| {
-        let levels = "common.yaml, ".repeat(200);
-        let keys = (0..1000).fold(String::new(), |text, n| text + &format!("honest{n}: [{n}, a, b, c, d]\n"));
-        let site = Sandbox::new();
-        site.write("hiera.yaml", format!("version: 5\nhierarchy: [{{name: common, paths: [{levels}]}}]\n"));
-        site.write("data/common.yaml", format!("lookup_options: {{'^honest': {{merge: unique}}}}\n{keys}"));
-        site.commit("honest");
-        std::fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
-        let mut command = hierad(site.root());
-        command.args(["render", "--format", "ndjson", "--profiles"]).arg(site.beside("profiles.ndjson"));
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        // One that has ended has its time until it is waited for.
-        while stat(&child).is_some_and(|(state, _)| state != "Z") {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let taken = work(&child).unwrap_or_default();
-        assert!(child.wait().unwrap().success());
-        taken * TIMES_HONEST
-    })
-}
-
-/// Returns the state of a process and the processor time that it has had, where the system tells.
-fn stat(child: &Child) -> Option<(String, Duration)> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-    // Behind the name of the program, which is in parentheses; times are in hundredths of a second.
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let ticks = fields.iter().skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap_or(0));
-    Some(((*fields.first()?).to_owned(), Duration::from_millis(ticks.sum::<u64>() * 10)))
-}
-
-/// Returns the processor time that a process has had, where the system tells.
-fn work(child: &Child) -> Option<Duration> {
-    Some(stat(child)?.1)
-}
-
-/// Returns the most memory that a process has had since this was last asked, in KiB, where the system tells.
-pub(super) fn memory(child: &Child) -> Option<u64> {
-    let process = format!("/proc/{}", child.id());
-    let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
-    std::fs::write(format!("{process}/clear_refs"), "5").ok();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
+    work::run(site, &mut command)
 }
 
 /// The answers for the honest keys on the nodes whose files are honest.

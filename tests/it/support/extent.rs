@@ -11,11 +11,6 @@ pub(crate) fn is_full() -> bool {
     std::env::var_os("HIERAD_FULL").is_some_and(|full| !full.is_empty())
 }
 
-/// Returns the most time of work that has an end: `limit` for an optimised program, otherwise [`ENDLESS`].
-pub(crate) fn patience(limit: Duration) -> Duration {
-    full_or(limit, ENDLESS)
-}
-
 /// Waits between two looks at something that may take long: longer, the longer it has taken since `start`.
 pub(crate) fn pause(start: Instant) {
     std::thread::sleep((start.elapsed() / 8).clamp(Duration::from_millis(10), Duration::from_millis(500)));

@@ -13,6 +13,7 @@ pub(crate) mod terminal;
 pub(crate) mod twin;
 pub(crate) mod values;
 pub(crate) mod watching;
+pub(crate) mod work;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! The binary, called as at a terminal that knows nothing of this machine, and repositories written down in one text.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
@@ -22,8 +23,18 @@ pub(crate) struct Printed {
 
 /// The binary in `folder`, with next to no environment. `HIERAD_PROGRAM` names another one, such as that of a release.
 pub(crate) fn hierad(folder: &Path) -> Command {
-    let own = || env!("CARGO_BIN_EXE_hierad").into();
-    let mut command = Command::new(std::env::var_os("HIERAD_PROGRAM").unwrap_or_else(own));
+    program(folder, std::env::var_os("HIERAD_PROGRAM").as_deref().unwrap_or(OWN.as_ref()))
+}
+
+/// The same, by the tests' own build.
+pub(crate) fn own(folder: &Path) -> Command {
+    program(folder, OWN.as_ref())
+}
+
+const OWN: &str = env!("CARGO_BIN_EXE_hierad");
+
+fn program(folder: &Path, name: &OsStr) -> Command {
+    let mut command = Command::new(name);
     command.env_clear().current_dir(folder);
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", path);
