@@ -10,8 +10,8 @@ use super::Sandbox;
 use super::extent::{ENDLESS, is_full};
 use super::terminal::{Printed, hierad, own};
 
-/// The most processor time of work where all is tried: so many times as much as an honest repository takes that merges a
-/// thousand keys of two hundred levels, whatever the machine and the build. One for release takes about half a second.
+/// The most processor time of work where all is tried: so many times as much as an honest repository takes that merges
+/// a thousand keys of two hundred levels, whatever the machine and the build. One for release takes half a second.
 const TIMES_HONEST: u32 = 100;
 
 /// The most memory of a run, in KiB.
