@@ -44,11 +44,11 @@ fn edit(random: &mut Random, files: &mut Files, other: &Files) {
         5 => swap_words(random, files, "hiera.yaml"),
         6 => from_other(random, files, other, true),
         7 => drop_lines(random, files, "hiera.yaml"),
-        _ => fault::slip(random, files),
+        _ => fault::slip(random, files, is_inside),
     }
 }
 
-/// Returns true if a path lies in the repository; edits are to such files.
+/// Returns true if a path lies in the repository: no commit edits a global layer, which all revisions share.
 fn is_inside(path: &str) -> bool {
     !path.starts_with('/')
 }

@@ -98,7 +98,7 @@ pub(crate) fn spoil(random: &mut Random, plan: &mut Plan, files: &mut Files) {
         4 => spoil_file(random, plan, files),
         5 => _ = files.insert("hiera.yaml".into(), Content::Nothing),
         6 => options(random, plan),
-        7 => slip(random, files),
+        7 => slip(random, files, |_| true),
         _ => {}
     }
 }
@@ -140,10 +140,11 @@ pub(super) fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
     }
 }
 
-/// A slip of the finger in some files: a character too many, too few, or another one. Not in JSON, which it nearly
-/// always breaks.
-pub(crate) fn slip(random: &mut Random, files: &mut Files) {
-    let paths: Vec<String> = files.keys().filter(|path| Language::of(path) == Language::Yaml).cloned().collect();
+/// A slip of the finger in some of the files that `is_wanted` accepts: a character too many, too few, or another one.
+/// Not in JSON, which it nearly always breaks.
+pub(crate) fn slip(random: &mut Random, files: &mut Files, is_wanted: impl Fn(&str) -> bool) {
+    let is_yaml = |path: &&String| Language::of(path) == Language::Yaml && is_wanted(path);
+    let paths: Vec<String> = files.keys().filter(is_yaml).cloned().collect();
     for _ in random.times(1, 3) {
         if paths.is_empty() {
             return;

@@ -47,7 +47,7 @@ pub(crate) fn repository(random: &mut Random) -> Files {
     }
     match random.weighted(&[900, 30, 30]) {
         1 => fault::spoil_file(random, &plan, &mut files),
-        2 => fault::slip(random, &mut files),
+        2 => fault::slip(random, &mut files, |_| true),
         _ => {}
     }
     let config = if random.permille(15) { random.pick(&CONFIGS).to_owned() } else { plan.document(random) };
