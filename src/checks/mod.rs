@@ -22,7 +22,7 @@ use crate::blind_spots::keys::failing::Causes;
 use crate::blind_spots::suggestions::fix_for;
 use crate::blind_spots::unreadable::without_nodes;
 use crate::diagnostic::{Diagnostic, Place, Severity, Subject};
-use crate::fleet::Revision;
+use crate::fleet::{Fleet, Revision};
 use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 use crate::pipeline::{Pipeline, PipelineError, RevisionId};
@@ -96,6 +96,20 @@ impl Fault {
         let (text, fix) = (text.into(), fixes::fix_of(code).to_owned());
         let (places, nodes, keys) = (BTreeSet::new(), NodeSet::new(), BTreeSet::new());
         Fault { severity, code, text, fix, places, nodes, keys }
+    }
+
+    /// Returns in words which keys and nodes it concerns, such as `'motd' fails` and `on all 3 nodes`.
+    pub fn concerned(&self, fleet: &Fleet) -> Vec<String> {
+        let keys = self.keys.first().map(|key| match self.keys.len() {
+            1 => format!("'{key}' fails"),
+            count => format!("{count} keys fail, such as '{key}',"),
+        });
+        let nodes = fleet.names(&self.nodes).next().map(|first| match self.nodes.len() {
+            count if count == fleet.len() && count > 1 => format!("on all {count} nodes"),
+            1 => format!("on {first}"),
+            count => format!("on {count} of {} nodes, such as {first}", fleet.len()),
+        });
+        keys.into_iter().chain(nodes).collect()
     }
 
     fn of(diagnostic: Diagnostic) -> Fault {

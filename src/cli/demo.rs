@@ -1,6 +1,7 @@
 //! `hierad demo`: a small data repository, the daemon on it, a few commits, and their reports.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -11,7 +12,9 @@ use include_dir::{Dir, DirEntry, include_dir};
 use similar::TextDiff;
 
 use super::diff::style;
+use super::watch::serve::serve_at;
 use super::{Global, Result, Status, output};
+use crate::app::settings::listen_address;
 use crate::app::{BranchPipelines, Failure};
 use crate::daemon::{self, BranchCheckpoint, HandlerError, WatchOptions};
 use crate::disk;
@@ -37,6 +40,9 @@ pub(super) struct Arguments {
     /// Make the repository here, in a folder that does not exist yet, and keep it
     #[arg(long, value_name = "DIR")]
     keep: Option<std::path::PathBuf>,
+    /// Show the repository in the browser then, at this address, until it is stopped; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8427", value_parser = listen_address)]
+    serve: Option<SocketAddr>,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
@@ -57,7 +63,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         writeln!(out, "Kept: try  hierad --repo {folder}/data --profiles {folder}/profiles diff HEAD~3")?;
         out.flush()?;
     }
-    Ok(Status::Done)
+    let shown = global.confined_to(folder.join("data"), folder.join("profiles"));
+    arguments.serve.map_or(Ok(Status::Done), |listen| serve_at(&shown, listen))
 }
 
 /// A repository with a running daemon.

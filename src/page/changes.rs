@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::Address;
 use super::content::{Change, Changes};
+use super::{Address, bands};
 use crate::report::{author_name, day};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
-    let Changes { keys, nodes, entries, next, unseen } = changes;
+    let Changes { keys, nodes, entries, next, unseen, timeline } = changes;
     html! {
         h1 {
             "Changes"
@@ -16,6 +16,7 @@ pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
             @for node in nodes { " on " a href=(address.node(node, None)) { (visible(node)) } }
         }
         @if entries.is_empty() { p { "No commit here changes a value." } }
+        @if let Some(timeline) = timeline { (bands::view(address, timeline)) }
         ol.timeline { @for one in entries { (entry(address, one)) } }
         @if let Some(next) = next {
             p { a rel="next" href=(older(address, changes, next)) { "Older ones" } }

@@ -1,6 +1,7 @@
 //! The contents of the views, as plain data. Texts are as they are in the data; views make them safe to show. Secrets
 //! are fingerprints already.
 
+use crate::diagnostic::Severity;
 use crate::report::Report;
 
 /// The content of a view.
@@ -20,6 +21,8 @@ pub enum Content {
     Ladder(Ladder),
     /// A key on all nodes.
     Key(Key),
+    /// Everything that is wrong.
+    Check(Check),
     /// A comparison: of a commit with the one before, of two revisions, of two nodes.
     Report(Box<Report>),
     /// The effect of other values of variables on a node.
@@ -54,6 +57,35 @@ pub struct Changes {
     pub next: Option<String>,
     /// Whatever may have changed unseen.
     pub unseen: Vec<String>,
+    /// The values over these commits, if they are asked for by the name of one key.
+    pub timeline: Option<Timeline>,
+}
+
+/// The values of a key over some commits.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    /// The distinct values, the one of most nodes first.
+    pub bands: Vec<Band>,
+    /// The states, the oldest first: the one before all of the commits, and the one after each.
+    pub moments: Vec<Moment>,
+    /// The number of nodes.
+    pub nodes: usize,
+}
+
+/// A value that nodes have or had.
+#[derive(Debug, Clone)]
+pub struct Band {
+    /// The value; none for all others: those of few nodes, and those that are different on each.
+    pub shown: Option<Shown>,
+}
+
+/// The nodes that had each value after a commit.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// The commit; none before the first.
+    pub commit: Option<Entry>,
+    /// The number of nodes for each of the bands.
+    pub nodes: Vec<usize>,
 }
 
 /// A commit that changed values, or facts that did.
@@ -65,6 +97,34 @@ pub struct Change {
     pub is_of_facts: bool,
     /// The change in few words.
     pub words: String,
+}
+
+/// Everything that is wrong at a commit.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// The commit.
+    pub commit: String,
+    /// The faults, the worst first.
+    pub faults: Vec<Fault>,
+    /// The number of faults that are left out.
+    pub more: usize,
+}
+
+/// Something wrong.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// The severity.
+    pub severity: Severity,
+    /// The kind of fault, as `hierad check` names it.
+    pub code: &'static str,
+    /// The first of its places.
+    pub place: Option<String>,
+    /// The description.
+    pub text: String,
+    /// The remedy.
+    pub fix: String,
+    /// The keys and nodes that it concerns, in words.
+    pub concerned: String,
 }
 
 /// The names that have a text.

@@ -16,7 +16,7 @@ pub(super) fn view(address: &Address, key: &Key) -> Markup {
             (count(key.values.len() + key.more, "distinct value")) " on " (number(key.nodes - key.without)) " of "
             (count(key.nodes, "node"))
         }
-        ul.actions { li { a href=(address.to("/changes", &[("key", &key.key)])) { "Which commits changed it?" } } }
+        ul.actions { li { a href=(address.to("/changes", &[("key", &key.key)])) { "Its values over time, and who changed them" } } }
         table.values {
             thead { tr { th scope="col" { "Nodes" } th scope="col" { "Value" } th scope="col" { "Who" } th scope="col" { "From" } } }
             tbody { @for one in &key.values { (row(address, key, one)) } }

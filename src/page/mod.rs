@@ -7,7 +7,9 @@
 //! Nothing here reads a repository, resolves a key or knows HTTP.
 
 mod address;
+mod bands;
 mod changes;
+mod check;
 pub mod content;
 mod key;
 mod ladder;
@@ -64,6 +66,7 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Node(node) => (node.name.clone(), node::view(address, node)),
         Content::Ladder(ladder) => (format!("{} on {}", ladder.key, ladder.node), ladder::view(address, ladder)),
         Content::Key(key) => (key.key.clone(), key::view(address, key)),
+        Content::Check(check) => ("Check".to_owned(), check::view(address, check)),
         Content::Report(report) => (report.headline(), reports::view(address, report)),
         Content::WhatIf(what_if) => (format!("What if: {}", what_if.node), reports::what_if(address, what_if)),
         Content::Changes(changes) => ("Changes".to_owned(), changes::view(address, changes)),
@@ -111,6 +114,7 @@ fn navigation(address: &Address) -> Markup {
                 a href=(address.to("/nodes", &[])) { "Nodes" }
                 a href=(address.to("/keys", &[])) { "Keys" }
                 a href=(address.to("/commits", &[])) { "Commits" }
+                a href=(address.to("/check", &[])) { "Check" }
             }
             (search_field(address, "/search", "", "Find a node or a key"))
         }

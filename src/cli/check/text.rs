@@ -60,26 +60,10 @@ fn line(fault: &Fault, fleet: &Fleet, color: bool) -> String {
         2 => " and at 1 more place".to_owned(),
         places => format!(" and at {} more places", places - 1),
     };
-    let concerned: Vec<String> = keys(fault).into_iter().chain(nodes(fault, fleet)).collect();
+    let concerned = fault.concerned(fleet);
     let concerned = if concerned.is_empty() { String::new() } else { format!(" ({})", concerned.join(" ")) };
     let text = format!(": {} [{}]{concerned}{others}", fault.text, fault.code);
     format!("{place}{severity}{}", visible(&text))
-}
-
-fn keys(fault: &Fault) -> Option<String> {
-    match (fault.keys.len(), fault.keys.first()?) {
-        (1, key) => Some(format!("'{key}' fails")),
-        (count, key) => Some(format!("{count} keys fail, such as '{key}',")),
-    }
-}
-
-fn nodes(fault: &Fault, fleet: &Fleet) -> Option<String> {
-    let first = fleet.names(&fault.nodes).next()?;
-    Some(match fault.nodes.len() {
-        count if count == fleet.len() && count > 1 => format!("on all {count} nodes"),
-        1 => format!("on {first}"),
-        count => format!("on {count} of {} nodes, such as {first}", fleet.len()),
-    })
 }
 
 /// Counts the faults of each kind, the most frequent first.

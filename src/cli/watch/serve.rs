@@ -18,9 +18,14 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
+    serve_at(global, arguments.listen)
+}
+
+/// Serves the page until it is stopped.
+pub(in crate::cli) fn serve_at(global: &Global, listen: SocketAddr) -> Result {
     let workspace = global.open()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let announce = |address: SocketAddr| log::print(&format_args!("hierad: the page is at http://{address}/"));
-    runtime.block_on(serve(workspace, arguments.listen, announce))?;
+    runtime.block_on(serve(workspace, listen, announce))?;
     Ok(Status::Done)
 }

@@ -66,6 +66,8 @@ pub enum View {
     Ladder { node: String, key: String },
     /// A key on all nodes.
     Key { key: String },
+    /// Everything that is wrong with data, `hiera.yaml` and profiles.
+    Check,
     /// The commits of a branch, from one of them.
     Commits { after: Option<String> },
     /// The changes of a commit.

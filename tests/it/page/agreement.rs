@@ -89,8 +89,9 @@ fn check_key(page: &Daemon, key: &str, values: &Values, rev: &str) {
     assert_eq!(shown, expected, "{key} at {rev}");
 }
 
-/// Compares the views that are reports, and the list of commits that changed a key.
-fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) {
+/// Compares the views that are reports, and those of the commits that changed a key; returns the number of commits.
+fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
+    let mut commits = 0;
     let headline = |path: &str| all(page.get(path).ok(), "<h1>(.*?)</h1>").pop().unwrap();
     let report = |arguments: &str| read(site.hierad(&format!("{arguments} --format json")).out);
     assert_eq!(headline("/diff?from=HEAD~2&to=HEAD"), report("diff HEAD~2 HEAD --allow-blind")["headline"]);
@@ -114,12 +115,61 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) {
         let printed = site.hierad(&format!("log {key} -n 20 --format ndjson"));
         let subjects = printed.out.lines().map(|line| read(line)["after"]["summary"].as_str().unwrap().to_owned());
         assert_eq!(shown, subjects.collect::<Vec<_>>(), "{key}");
+        commits += check_timeline(site, &document, key);
     }
+    commits
+}
+
+/// Compares what is wrong.
+fn check_faults(site: &Sandbox, page: &Daemon, rev: &str) {
+    let printed = read(site.hierad(&format!("check {rev} --full --format json")).out);
+    let faults = printed["findings"].as_array().unwrap();
+    let document = page.get(&format!("/check?rev={rev}")).ok().to_owned();
+    let shown = all(&document, "<div class=\"panel (?:alarm|doubt|note)\">(.*?)</div></div>");
+    assert_eq!(shown.len(), faults.len(), "{rev}: {document}");
+    for (shown, fault) in shown.iter().zip(faults) {
+        for part in ["severity", "code", "text", "fix"] {
+            assert!(shown.contains(fault[part].as_str().unwrap()), "{rev}: {fault} is shown as {shown}");
+        }
+    }
+}
+
+/// Compares the numbers of nodes with each value after each commit, and returns the number of commits.
+fn check_timeline(site: &Sandbox, document: &str, key: &str) -> usize {
+    let mut compared = 0;
+    let is_whole = !document.contains("other values, each on few nodes");
+    let rows = rows(document, "moments");
+    let before = rows.last().map(|cells| text(&cells[0]));
+    assert_eq!(before.as_deref(), Some("before these commits"), "{key}");
+    for cells in &rows[..rows.len() - 1] {
+        let numbers: Vec<usize> = cells[1..].iter().map(|cell| cell.parse().unwrap()).collect();
+        let id = all(&cells[0], "/commits/([0-9a-f]{40})").pop().unwrap();
+        let mut expected: BTreeMap<String, usize> = BTreeMap::new();
+        let values = rendered(site, &id);
+        for value in values.values().filter_map(|of| of.get(key)) {
+            *expected.entry(format!("{value:?}")).or_default() += 1;
+        }
+        // Where a file is broken, names without data fail, too; they are not rendered.
+        if expected.is_empty() && values.values().flat_map(BTreeMap::values).any(Result::is_err) {
+            continue;
+        }
+        let (without, with) = numbers.split_last().unwrap();
+        assert_eq!(4 - expected.values().sum::<usize>(), *without, "{key} at {id}");
+        let sorted = |mut numbers: Vec<usize>| {
+            numbers.retain(|number| *number > 0);
+            numbers.sort_unstable();
+            numbers
+        };
+        let (shown, expected) = (sorted(with.to_vec()), sorted(expected.into_values().collect()));
+        assert!(!is_whole || shown == expected, "{key} at {id}: {shown:?}, {expected:?}");
+        compared += usize::from(is_whole);
+    }
+    compared
 }
 
 #[test]
 fn views_say_what_commands_say() {
-    let mut pages = 0;
+    let (mut pages, mut commits) = (0, 0);
     for seed in 1..=3 {
         let Site { sandbox, .. } = Site::new(seed, 5);
         std::fs::write(sandbox.beside("nodes.ndjson"), NODES).unwrap();
@@ -139,13 +189,15 @@ fn views_say_what_commands_say() {
                 }
                 pages += 1 + of.len();
             }
+            check_faults(&sandbox, &page, rev);
+            pages += 1;
             let keys: std::collections::BTreeSet<&String> = values.values().flat_map(BTreeMap::keys).collect();
             pages += keys.len();
             for key in keys {
                 check_key(&page, key, &values, rev);
             }
         }
-        check_reports(&sandbox, &page, &rendered(&sandbox, "HEAD"));
+        commits += check_reports(&sandbox, &page, &rendered(&sandbox, "HEAD"));
         let nodes = all(page.get("/nodes").ok(), "<li><a[^>]*>(.*?)</a>");
         assert_eq!(nodes, ["n1", "n2", "n3", "n4"]);
         let subjects =
@@ -153,5 +205,5 @@ fn views_say_what_commands_say() {
         let expected = sandbox.git(["log", "--first-parent", "--format=%s"]);
         assert_eq!(subjects, expected.lines().collect::<Vec<_>>());
     }
-    assert!(pages > 100, "{pages}");
+    assert!(pages > 100 && commits > 10, "{pages}, {commits}");
 }

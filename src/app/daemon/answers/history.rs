@@ -12,6 +12,7 @@ use crate::history::blame::BlameError;
 use crate::history::commits::Span;
 use crate::history::needle::Needle;
 use crate::history::{History, Query};
+use crate::node::NodeSet;
 use crate::pattern::any;
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::Report;
@@ -75,7 +76,13 @@ impl EffectiveValues {
     }
 }
 
-impl Question<'_> {
+impl<'q> Question<'q> {
+    /// Returns the pipeline that answers, and the nodes that are asked about.
+    pub(super) fn scope(&self) -> (&'q Pipeline, NodeSet) {
+        let is_wanted = |name: &str| any(&self.request.nodes, name);
+        (self.pipeline, self.pipeline.chosen_nodes(&DiffFilter { node: &is_wanted, ..DiffFilter::ALL }))
+    }
+
     /// Returns the headlines of what cannot be seen at the last commit, and in a history that is cut off.
     fn blind_spots(&self, is_cut: bool) -> Result<Vec<String>> {
         let spots = self.pipeline.unseen_at(RevisionId::Commit(self.tip)).map_err(failed)?;

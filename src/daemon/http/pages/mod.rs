@@ -45,6 +45,7 @@ pub(super) fn routes() -> Router<Arc<State>> {
         .route("/nodes/{name}", get(node))
         .route("/keys", get(keys))
         .route("/keys/{name}", get(key))
+        .route("/check", get(check))
         .route("/commits", get(commits))
         .route("/commits/{name}", get(commit))
         .route("/diff", get(diff))
@@ -88,6 +89,10 @@ async fn node(state: Shared, Name(name): Name, parameters: Parameters) -> Respon
 
 async fn key(state: Shared, Name(key): Name, parameters: Parameters) -> Response {
     answer(&state, parameters, &[], |_| Ok(View::Key { key })).await
+}
+
+async fn check(state: Shared, parameters: Parameters) -> Response {
+    answer(&state, parameters, &[], |_| Ok(View::Check)).await
 }
 
 async fn commits(state: Shared, parameters: Parameters) -> Response {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::timeline::timeline;
 use super::{Result, entry};
 use crate::app::daemon::answers::{EffectiveValues, broken, history};
 use crate::daemon::http::{AnswerError, HistoryRequest};
@@ -14,7 +15,13 @@ use crate::workers::Stop;
 impl EffectiveValues {
     /// Returns some of the commits that changed the keys of a request, and the place where the next ones begin.
     pub(super) fn changes(&self, request: &HistoryRequest, stop: &Arc<dyn Stop>) -> Result<Content> {
-        let found = self.with_history(request, stop, history::reports)?;
+        let (found, timeline) = self.with_history(request, stop, |question| {
+            let (pipeline, nodes) = question.scope();
+            let found = history::reports(question)?;
+            let key = one_key(request);
+            let timeline = key.map(|key| timeline(pipeline, key, &nodes, &found.entries)).transpose()?.flatten();
+            Ok((found, timeline))
+        })?;
         let entries = found.entries.iter().map(|report| self.change(report)).collect::<Result<_>>()?;
         let masked =
             found.unseen.iter().map(|id| format!("{} may change values that fail before and after", id.short()));
@@ -24,6 +31,7 @@ impl EffectiveValues {
             entries,
             next: found.next.map(|place| place.to_string()),
             unseen: found.blind_spots.iter().cloned().chain(masked).collect(),
+            timeline,
         }))
     }
 
@@ -37,4 +45,10 @@ impl EffectiveValues {
         }
         Ok(Change { commit, is_of_facts, words: in_short(report) })
     }
+}
+
+/// Returns the key that a request is about if it names one, and is about no part of its values.
+fn one_key(HistoryRequest { keys, text, .. }: &HistoryRequest) -> Option<&str> {
+    let [key] = keys.as_slice() else { return None };
+    Some(key.as_str()).filter(|key| text.is_none() && !key.contains(['*', '?', '[', '{']))
 }

@@ -1,10 +1,12 @@
 //! The contents of the page's views.
 
 mod changes;
+mod check;
 mod key;
 mod ladder;
 mod node;
 mod reports;
+mod timeline;
 
 use std::sync::Arc;
 
@@ -64,6 +66,7 @@ impl EffectiveValues {
                     node::content(pipeline, &requested, name, (search, after.as_deref()))?
                 }
                 View::Ladder { node, key } => ladder::content(pipeline, &requested, (node, key))?,
+                View::Check => self.check(pipeline, &requested)?,
                 View::Key { key } => key::content(pipeline, &requested, key)?,
                 View::Search { text } => {
                     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;

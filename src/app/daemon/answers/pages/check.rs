@@ -1,0 +1,35 @@
+//! Everything that is wrong at a commit.
+
+use super::Result;
+use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken};
+use crate::checks;
+use crate::diagnostic::Severity;
+use crate::page::content::{Check, Content, Fault};
+use crate::pipeline::Pipeline;
+
+/// The maximum number of faults.
+const MAX_FAULTS: usize = 200;
+
+impl EffectiveValues {
+    /// Returns what `hierad check` finds without flags.
+    pub(super) fn check(&self, pipeline: &Pipeline, requested: &RequestedRevision) -> Result<Content> {
+        let base = pipeline.base(requested.point());
+        let least = self.workspace.check_setting(base).severity.unwrap_or(Severity::Note);
+        let mut found = pipeline.check(requested.point(), base).map_err(broken)?;
+        found.retain(|fault| fault.severity >= least);
+        let more = found.len().saturating_sub(MAX_FAULTS);
+        let faults = found.into_iter().take(MAX_FAULTS).map(|fault| shown(fault, pipeline)).collect();
+        Ok(Content::Check(Check { commit: requested.commit.to_string(), faults, more }))
+    }
+}
+
+fn shown(fault: checks::Fault, pipeline: &Pipeline) -> Fault {
+    Fault {
+        severity: fault.severity,
+        code: fault.code,
+        place: fault.places.first().map(ToString::to_string),
+        concerned: fault.concerned(&pipeline.fleet).join(" "),
+        text: fault.text,
+        fix: fault.fix,
+    }
+}

@@ -1,0 +1,123 @@
+//! The values of a key over time, from what commits do to them, the last one first.
+
+use super::{Result, entry, shown};
+use crate::app::daemon::answers::broken;
+use crate::fleet::Answer;
+use crate::git::CommitId;
+use crate::hiera::Outcome;
+use crate::node::NodeSet;
+use crate::page::content::{Band, Moment, Shown, Timeline};
+use crate::pipeline::{Pipeline, RevisionId};
+use crate::report::{KeyChange, Report};
+
+/// The maximum number of bands. What is left of the values is one of them.
+const MAX_BANDS: usize = 8;
+
+/// The place of those values that are different on each node.
+const DIFFERENT: usize = 0;
+
+/// The nodes with each value: sets that do not overlap.
+#[derive(Default)]
+struct State(Vec<(usize, NodeSet)>);
+
+impl State {
+    fn counts(&self, values: usize) -> Vec<usize> {
+        let mut counts = vec![0; values];
+        for (value, nodes) in &self.0 {
+            counts[*value] += nodes.len();
+        }
+        counts
+    }
+
+    /// Gives nodes the value that they had before, if they had one.
+    fn set(&mut self, nodes: &NodeSet, value: Option<usize>) {
+        for (_, others) in &mut self.0 {
+            *others = others.difference(nodes);
+        }
+        self.0.retain(|(_, nodes)| !nodes.is_empty());
+        self.0.extend(value.map(|value| (value, nodes.clone())));
+    }
+}
+
+/// The distinct values so far. The first stands for those that are different on each node.
+struct Values<'p> {
+    pipeline: &'p Pipeline,
+    all: Vec<Option<Shown>>,
+}
+
+impl Values<'_> {
+    fn place(&mut self, outcome: Option<&Outcome>, is_different: bool) -> Option<usize> {
+        let shown = shown(outcome?, &self.pipeline.disclosure)?;
+        if is_different {
+            return Some(DIFFERENT);
+        }
+        let known = self.all.iter().position(|known| known.as_ref() == Some(&shown));
+        Some(known.unwrap_or_else(|| {
+            self.all.push(Some(shown));
+            self.all.len() - 1
+        }))
+    }
+
+    fn before(&mut self, change: &KeyChange) -> Option<usize> {
+        let is_different = change.variants.as_ref().is_some_and(|variants| variants.sides().before);
+        self.place(change.outcome.before.as_deref(), is_different)
+    }
+}
+
+/// Returns the values of a key on some nodes before and after each of the commits that `reports` are about, the newest
+/// first; none without commits.
+pub(super) fn timeline(
+    pipeline: &Pipeline,
+    key: &str,
+    nodes: &NodeSet,
+    reports: &[Report],
+) -> Result<Option<Timeline>> {
+    let commits: Vec<(CommitId, &Report)> = reports.iter().filter_map(commit).collect();
+    let Some((last, _)) = commits.first() else { return Ok(None) };
+    let revision = pipeline.cached_revision(RevisionId::Commit(*last)).map_err(broken)?;
+    let effective = pipeline.effective_among(nodes, &revision, [&key.into()]);
+    let answers: Vec<Answer> = effective.keys.into_values().flatten().collect();
+    let (mut values, mut state) = (Values { pipeline, all: vec![None] }, State::default());
+    for Answer { nodes: with, outcome, template } in &answers {
+        let value = values.place(Some(outcome), template.is_some());
+        state.set(&with.intersection(nodes), value);
+    }
+    let mut states = Vec::new();
+    for (id, report) in commits {
+        let commit = pipeline.repository().commit(id).map_err(broken)?;
+        states.push((Some(entry(commit)), state.counts(values.all.len())));
+        for change in report.changes.iter().filter(|change| *change.key == *key) {
+            let before = values.before(change);
+            state.set(&change.nodes, before);
+        }
+    }
+    states.push((None, state.counts(values.all.len())));
+    let moments: Vec<Moment> = states.into_iter().rev().map(|(commit, nodes)| Moment { commit, nodes }).collect();
+    Ok(Some(fewer(&values.all, &moments, nodes.len())))
+}
+
+/// Returns a report with its commit, unless it is about new facts: the values of commits are those of present facts.
+fn commit(report: &Report) -> Option<(CommitId, &Report)> {
+    let commit = report.commit.after.as_ref().filter(|_| !report.is_of_facts())?;
+    Some((CommitId::from_hex(&commit.id)?, report))
+}
+
+/// Keeps the bands of the values that most nodes have or had, and joins the others with those that are different on
+/// each node, behind them.
+fn fewer(values: &[Option<Shown>], moments: &[Moment], nodes: usize) -> Timeline {
+    let at = |moment: &Moment, value: usize| moment.nodes.get(value).copied().unwrap_or(0);
+    let sum = |value: usize| moments.iter().map(|moment| at(moment, value)).sum::<usize>();
+    let mut order: Vec<usize> = (DIFFERENT + 1..values.len()).collect();
+    order.sort_by_key(|value| std::cmp::Reverse(sum(*value)));
+    let rest = order.split_off(order.len().min(MAX_BANDS - 1));
+    let has_rest = sum(DIFFERENT) > 0 || !rest.is_empty();
+    let counts = |moment: &Moment| {
+        let others = at(moment, DIFFERENT) + rest.iter().map(|value| at(moment, *value)).sum::<usize>();
+        order.iter().map(|value| at(moment, *value)).chain(has_rest.then_some(others)).collect()
+    };
+    let moments =
+        moments.iter().map(|moment| Moment { commit: moment.commit.clone(), nodes: counts(moment) }).collect();
+    let shown = order.iter().map(|value| values[*value].clone());
+    let bands = shown.chain(has_rest.then_some(None)).map(|shown| Band { shown }).collect();
+    Timeline { bands, moments, nodes }
+}

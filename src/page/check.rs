@@ -1,0 +1,43 @@
+//! Everything that is wrong, each with its remedy.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{Check, Fault};
+use super::parts::at;
+use crate::diagnostic::Severity;
+use crate::report::count;
+use crate::visible::visible;
+
+pub(super) fn view(address: &Address, check: &Check) -> Markup {
+    let Check { commit, faults, more } = check;
+    html! {
+        h1 { "What is wrong" }
+        (at(address, commit))
+        @if faults.is_empty() { p { "Nothing: each file can be read, and no lookup fails." } }
+        @for fault in faults { (panel(fault)) }
+        @if *more > 0 { p.quiet { "and " (count(*more, "more fault")) ": " code { "hierad check --full" } " has all" } }
+    }
+}
+
+fn panel(Fault { severity, code, place, text, fix, concerned }: &Fault) -> Markup {
+    let class = match severity {
+        Severity::Error => "alarm",
+        Severity::Warning => "doubt",
+        Severity::Note => "note",
+    };
+    html! {
+        div class={ "panel " (class) } {
+            div.body {
+                b { (severity.to_string()) } " "
+                @if let Some(place) = place { span.place { (visible(place)) } " " }
+                span.quiet { (code) }
+                br;
+                (visible(text))
+                @if !concerned.is_empty() { " " span.quiet { "(" (visible(concerned)) ")" } }
+                br;
+                "What to do: " (visible(fix))
+            }
+        }
+    }
+}
