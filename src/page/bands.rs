@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Band, Moment, Timeline};
+use super::content::{Moment, Timeline};
 use super::parts::value;
 use crate::report::{count, day, number};
 use crate::visible::visible;
@@ -16,8 +16,9 @@ const HEIGHT: usize = 160;
 const ROOM: usize = 14;
 
 pub(super) fn view(address: &Address, timeline: &Timeline) -> Markup {
-    let Timeline { bands, moments, nodes, .. } = timeline;
-    let label = format!("{} on {} over {}", count(bands.len(), "value"), count(*nodes, "node"), steps(moments));
+    let Timeline { bands, moments, nodes } = timeline;
+    let commits = count(moments.len().saturating_sub(1), "commit");
+    let label = format!("{} on {} over {commits}", count(bands.len(), "value"), count(*nodes, "node"));
     html! {
         figure.bands {
             svg role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" {
@@ -26,7 +27,7 @@ pub(super) fn view(address: &Address, timeline: &Timeline) -> Markup {
             figcaption.quiet { "From left to right: the oldest state to the newest; the height is " (count(*nodes, "node")) "." }
         }
         ul.legend {
-            @for (at, Band { shown }) in bands.iter().enumerate() {
+            @for (at, shown) in bands.iter().enumerate() {
                 li {
                     span class={ "key band-" (at) } { (letter(at)) }
                     div { @match shown { Some(shown) => (value(shown)), None => "other values, each on few nodes" } }
@@ -49,12 +50,8 @@ pub(super) fn view(address: &Address, timeline: &Timeline) -> Markup {
     }
 }
 
-fn steps(moments: &[Moment]) -> String {
-    count(moments.len().saturating_sub(1), "commit")
-}
-
 /// The rectangles of a band, and its letter where there is room first.
-fn band(Timeline { bands, moments, nodes, .. }: &Timeline, at: usize) -> Markup {
+fn band(Timeline { moments, nodes, .. }: &Timeline, at: usize) -> Markup {
     let scale = |nodes_there: usize| nodes_there * HEIGHT / (*nodes).max(1);
     let left = |moment: usize| moment * WIDTH / moments.len().max(1);
     // The first band is the lowest.
@@ -66,15 +63,13 @@ fn band(Timeline { bands, moments, nodes, .. }: &Timeline, at: usize) -> Markup 
     let places: Vec<(usize, usize)> = moments.iter().map(place).collect();
     let labelled = places.iter().position(|(_, height)| *height >= ROOM);
     html! {
-        @if at < bands.len() {
-            g class={ "band-" (at) } {
-                @for (moment, (top, height)) in places.iter().enumerate().filter(|(_, (_, height))| *height > 0) {
-                    rect x=(left(moment)) y=(top) width=(left(moment + 1) - left(moment)) height=(height) {}
-                }
-                @if let Some(moment) = labelled {
-                    @let (top, height) = places[moment];
-                    text x=(left(moment) + 4) y=(top + height / 2 + 4) { (letter(at)) }
-                }
+        g class={ "band-" (at) } {
+            @for (moment, (top, height)) in places.iter().enumerate().filter(|(_, (_, height))| *height > 0) {
+                rect x=(left(moment)) y=(top) width=(left(moment + 1) - left(moment)) height=(height) {}
+            }
+            @if let Some(moment) = labelled {
+                @let (top, height) = places[moment];
+                text x=(left(moment) + 4) y=(top + height / 2 + 4) { (letter(at)) }
             }
         }
     }

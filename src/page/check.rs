@@ -14,7 +14,7 @@ pub(super) fn view(address: &Address, check: &Check) -> Markup {
     html! {
         h1 { "What is wrong" }
         (at(address, commit))
-        @if faults.is_empty() { p { "Nothing: each file can be read, and no lookup fails." } }
+        @if faults.is_empty() { p { code { "hierad check" } " finds nothing." } }
         @for fault in faults { (panel(fault)) }
         @if *more > 0 { p.quiet { "and " (count(*more, "more fault")) ": " code { "hierad check --full" } " has all" } }
     }

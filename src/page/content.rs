@@ -64,19 +64,13 @@ pub struct Changes {
 /// The values of a key over some commits.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    /// The distinct values, the one of most nodes first.
-    pub bands: Vec<Band>,
+    /// The distinct values, the one of most nodes first; none stands for all others: those of few nodes, and those that
+    /// are different on each.
+    pub bands: Vec<Option<Shown>>,
     /// The states, the oldest first: the one before all of the commits, and the one after each.
     pub moments: Vec<Moment>,
     /// The number of nodes.
     pub nodes: usize,
-}
-
-/// A value that nodes have or had.
-#[derive(Debug, Clone)]
-pub struct Band {
-    /// The value; none for all others: those of few nodes, and those that are different on each.
-    pub shown: Option<Shown>,
 }
 
 /// The nodes that had each value after a commit.

@@ -1,5 +1,6 @@
 //! `hierad demo`: all its steps, wherever it is run.
 
+use crate::http::client::Daemon;
 use crate::support::terminal::{hierad, run};
 
 #[test]
@@ -24,4 +25,13 @@ fn the_demo_can_be_kept() {
     run(hierad(folder.path()).args(["demo", "--keep", "kept"])).is(1).says(&["kept exists already"]);
     let mut diff = hierad(&kept);
     run(diff.args(["-C", "data", "--profiles", "profiles", "diff", "HEAD~3", "--exit-code"])).is(2);
+}
+
+#[test]
+fn the_demo_ends_with_the_page_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = Daemon::demo(folder.path());
+    for view in ["/", "/nodes/web01.example.com", "/commits", "/check"] {
+        assert_eq!(page.get(view).status, 200, "{view}");
+    }
 }

@@ -60,6 +60,11 @@ impl Daemon {
         Daemon::begun(&mut command, "hierad: the page is at http://")
     }
 
+    /// Starts `hierad demo` in `folder`, which ends with the page.
+    pub(crate) fn demo(folder: &Path) -> Daemon {
+        Daemon::begun(hierad(folder).args(["demo", "--serve", "127.0.0.1:0"]), "hierad: the page is at http://")
+    }
+
     /// Starts a program that says where it answers.
     fn begun(command: &mut Command, announcement: &str) -> Daemon {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -6,11 +6,11 @@ use crate::fleet::Answer;
 use crate::git::CommitId;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
-use crate::page::content::{Band, Moment, Shown, Timeline};
+use crate::page::content::{Moment, Shown, Timeline};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::{KeyChange, Report};
 
-/// The maximum number of bands. What is left of the values is one of them.
+/// The maximum number of bands, each with a colour in the style sheet. What is left of the values is one of them.
 const MAX_BANDS: usize = 8;
 
 /// The place of those values that are different on each node.
@@ -88,7 +88,7 @@ pub(super) fn timeline(
         states.push((Some(entry(commit)), state.counts(values.all.len())));
         for change in report.changes.iter().filter(|change| *change.key == *key) {
             let before = values.before(change);
-            state.set(&change.nodes, before);
+            state.set(&change.nodes.intersection(nodes), before);
         }
     }
     states.push((None, state.counts(values.all.len())));
@@ -118,6 +118,6 @@ fn fewer(values: &[Option<Shown>], moments: &[Moment], nodes: usize) -> Timeline
     let moments =
         moments.iter().map(|moment| Moment { commit: moment.commit.clone(), nodes: counts(moment) }).collect();
     let shown = order.iter().map(|value| values[*value].clone());
-    let bands = shown.chain(has_rest.then_some(None)).map(|shown| Band { shown }).collect();
+    let bands = shown.chain(has_rest.then_some(None)).collect();
     Timeline { bands, moments, nodes }
 }
