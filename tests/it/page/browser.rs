@@ -28,7 +28,14 @@ fn views_are_sound_in_a_browser() {
         .arg(format!("http://{}", page.address))
         .args(["/", "/nodes", "/keys?search=n", "/nodes/web01", "/nodes/web01?key=port", "/nodes/web01?key=bad"])
         .args(["/keys/ntp", "/keys/users", "/commits", &format!("/commits/{commit}"), "/compare?node=web01&node=db01"])
-        .args(["/what-if?node=web01&set=role%3Ddb", "/changes?key=port", "/check", "/search?search=w", "/nodes/none"])
+        .args([
+            "/what-if?node=web01&set=role%3Ddb",
+            "/changes?key=port",
+            "/check",
+            "/search?search=w",
+            "/nodes/none",
+            "/keys/none",
+        ])
         .output()
         .unwrap();
     assert!(checked.status.success(), "{checked:?}");
