@@ -7,7 +7,7 @@ use super::interpolation::{Context, NameStack, Undefined, variable};
 use super::layer::{Environment, Layer};
 use super::scope::Scope;
 use super::{LookupError, Outcome};
-use crate::puppet::json;
+use crate::puppet::{ErrorKind, json};
 use crate::tree::FileTree;
 use crate::value::{Hash, Notation, Value};
 
@@ -36,11 +36,22 @@ pub(super) struct LookedUp {
 
 impl LookedUp {
     fn written(&self) -> Value {
-        let found = match &self.found {
-            Ok(value) => ("found", value.iter().cloned().collect()),
-            Err(error) => ("failed", Value::from(error.puppets_text())),
-        };
-        Value::hash(Hash::from_iter([("of", self.wanted.written()), found]))
+        let mut fields = Hash::from_iter([("of", self.wanted.written())]);
+        match &self.found {
+            Ok(value) => {
+                fields.insert("found", value.iter().cloned().collect());
+            }
+            Err(error) => add_failure(&mut fields, error),
+        }
+        Value::hash(fields)
+    }
+}
+
+/// Writes what Puppet raises in the function that made the lookup.
+fn add_failure(fields: &mut Hash, error: &LookupError) {
+    fields.insert("failed", error.puppets_text().into());
+    if error.kind == ErrorKind::Global {
+        fields.insert("by", "global".into());
     }
 }
 
@@ -49,8 +60,8 @@ impl LookedUp {
 pub(super) struct Interpolated<'a> {
     /// The value before.
     pub(super) raw: &'a Value,
-    /// The value after, or the text of Puppet's error.
-    pub(super) made: Result<&'a Value, &'a str>,
+    /// The value after, or Puppet's error.
+    pub(super) made: Result<&'a Value, &'a LookupError>,
 }
 
 /// Asks a command for a key.
@@ -224,8 +235,14 @@ fn bridge_call<'a>(command: &Command, asked: &FunctionCall<'a>) -> Result<Call<'
     let key = fields.remove(&"key".into()).unwrap_or_default();
     fields.insert("module_name", asked.module.map_or(Value::Undef, Value::from));
     if let Some(Interpolated { raw, made }) = asked.interpolated {
-        let made = made.map_or_else(|text| ("failed", Value::from(text)), |value| ("value", value.clone()));
-        fields.insert("interpolated", Value::hash(Hash::from_iter([("raw", raw.clone()), made])));
+        let mut interpolated = Hash::from_iter([("raw", raw.clone())]);
+        match made {
+            Ok(value) => {
+                interpolated.insert("value", value.clone());
+            }
+            Err(error) => add_failure(&mut interpolated, error),
+        }
+        fields.insert("interpolated", Value::hash(interpolated));
     }
     if !asked.lookups.is_empty() {
         fields.insert("lookups", asked.lookups.iter().map(LookedUp::written).collect());

@@ -89,17 +89,26 @@ impl LookupError {
     #[must_use]
     pub(super) fn of_key(self, key: &str) -> LookupError {
         match self.kind {
-            ErrorKind::Puppet => {
+            ErrorKind::Puppet | ErrorKind::Global => {
                 let failed = |text: &str| format!("Lookup of key '{key}' failed: {text}");
                 let text = Text::with(failed(&self.text), self.text.secrecy());
                 let subject = match self.subject.as_deref() {
                     Some(Subject::Raised(text)) => Some(Arc::new(Subject::Raised(failed(text).into()))),
                     _ => self.subject,
                 };
-                LookupError { text, subject, ..self }
+                LookupError { kind: ErrorKind::Global, text, subject, ..self }
             }
             ErrorKind::Bare | ErrorKind::Unknown => self,
         }
+    }
+
+    /// Returns the same error as the search of a layer passes it on.
+    ///
+    /// Source: `check` of `puppet/pops/lookup/invocation.rb`.
+    #[must_use]
+    pub(super) fn of_search(self) -> LookupError {
+        let kind = if self.kind == ErrorKind::Global { ErrorKind::Puppet } else { self.kind };
+        LookupError { kind, ..self }
     }
 
     /// Returns the same error with a subject.

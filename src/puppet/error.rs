@@ -14,6 +14,9 @@ use crate::value::{Secrecy, Text};
 pub enum ErrorKind {
     /// Puppet fails, too, with an error about a lookup: Puppet's global layer says which key it was.
     Puppet,
+    /// The same, passed on by the global layer, which named the key: the error is one about a lookup again (in Ruby,
+    /// `DataBinding::LookupError` and not `Puppet::Error`) when the search that needed the key passes it on.
+    Global,
     /// Puppet fails, too, with an error that is passed on as it is: one with an issue code, or one of Ruby's.
     Bare,
     /// Puppet has an answer, or may have one, that hierad cannot know.

@@ -10,9 +10,10 @@
 # - reads: (optional) "path" if the function promises to read only what begins with `path`; `access.rb` holds it to that.
 # - of: all but the key, as the last field. What is made of an equal text before is used again.
 # - lookups: (optional) what the function looked up when it was called before, and what hierad found,
-#   [{"of": {"key": "x", "merge": null, "is_hiera": false}, "found": [V]}], with "found": [] for nothing, or "failed": TEXT.
+#   [{"of": {"key": "x", "merge": null, "is_hiera": false}, "found": [V]}], with "found": [] for nothing, or "failed": TEXT
+#   for an error about a lookup, with "by": "global" if it is none, since the global layer passed it on.
 # - interpolated: (optional) what became of a value that the function handed on uninterpolated when it was called before,
-#   {"raw": V, "value": W} or {"raw": V, "failed": TEXT}: this time the function gets that.
+#   {"raw": V, "value": W} or {"raw": V, "failed": TEXT} as above: this time the function gets that.
 # - path: the location of a path, or null; location is then a URI or null.
 # - scope: the variables that the function may read. All others are unknown.
 # - modulepath: folders of modules, before those of the machine.
@@ -106,8 +107,7 @@ module BridgedContext
 
     known = bridge_interpolated
     if known && Encoder.new(false).raw(value) == known['raw']
-      raise Puppet::DataBinding::LookupError, known['failed'] if known['failed']
-
+      BridgedLookup.fail(known)
       return known['value']
     end
     make = lambda do
@@ -262,11 +262,15 @@ module BridgedLookup
       wanted = { 'key' => name.to_s, 'merge' => merge(merge), 'is_hiera' => invocation.hiera_xxx_call? }
       refuse(wanted, invocation)
       known = @answers.find { |answer| answer['of'] == wanted } || raise(Wanted, wanted)
-      raise Puppet::DataBinding::LookupError, known['failed'] if known['failed']
-
+      fail(known)
       throw :no_such_key if known['found'].empty?
       # A copy, since the function may change it.
       JSON.parse(JSON.generate(known['found'])).first
+    end
+
+    # Raises what Puppet does where hierad failed.
+    def fail(known)
+      raise known['by'] ? Puppet::Error : Puppet::DataBinding::LookupError, known['failed'] if known['failed']
     end
 
     private

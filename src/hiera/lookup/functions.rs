@@ -119,7 +119,7 @@ impl Lookup<'_> {
             let text = "what a function makes of a failed interpolation that may show a secret";
             return Err(LookupError::unknown(text));
         }
-        let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(LookupError::puppets_text) });
+        let interpolated = Some(Interpolated { raw, made: made.as_ref() });
         match self.ask_for_value(command, &FunctionCall { interpolated, ..*asked }, search) {
             Ok(Some(FunctionValue::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),

@@ -49,11 +49,10 @@ impl Lookup<'_> {
             }
             self.levels((&id, layer), levels, search)
         };
+        let found = search_levels().map_err(LookupError::of_search);
         match provider {
-            Provider::Global => {
-                search_levels().map_err(|error| error.of_key(search.stack.innermost().unwrap_or(search.root)))
-            }
-            Provider::Environment | Provider::Module => search_levels(),
+            Provider::Global => found.map_err(|error| error.of_key(search.stack.innermost().unwrap_or(search.root))),
+            Provider::Environment | Provider::Module => found,
         }
     }
 

@@ -117,7 +117,7 @@ const HOW: [How; 10] = [
 
 const FILES: [FileChange; 3] = [FileChange::Edited, FileChange::New, FileChange::Deleted];
 
-const ERRORS: [ErrorKind; 3] = [ErrorKind::Puppet, ErrorKind::Bare, ErrorKind::Unknown];
+const ERRORS: [ErrorKind; 4] = [ErrorKind::Puppet, ErrorKind::Bare, ErrorKind::Unknown, ErrorKind::Global];
 
 /// Returns the position of an item in a list that has it.
 fn number<T: PartialEq>(all: &[T], item: &T) -> u8 {
