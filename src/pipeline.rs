@@ -9,6 +9,7 @@
 
 pub mod cache;
 pub mod commit_changes;
+mod entry_use;
 pub mod export;
 pub mod host;
 pub mod judge;
@@ -39,6 +40,7 @@ use crate::report::{BlindSpot, Commit, HIDDEN, Input, NodeNames, Report};
 use crate::tree::{Graft, GraftedTree, TreeError};
 use crate::workers::{RUN, Workers};
 
+pub use entry_use::{EntryUse, FileUse, PartUse};
 pub use module_clones::ModuleClones;
 pub use revisions::Revisions;
 pub use variable_use::{LevelUse, VariableUse};

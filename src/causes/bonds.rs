@@ -10,7 +10,7 @@ use super::allowance::Allowance;
 use super::edits::{Edits, Group};
 use super::on_node::{OnNode, found_value};
 use super::search::{MAX_GROUPS, MAX_PARTS};
-use super::trial::{Trial, is_same};
+use super::trial::Trial;
 use crate::diff::{self, Changes, Diff, LeafChange};
 use crate::fleet::{Revision, parallel};
 use crate::hiera::Outcome;
@@ -178,7 +178,7 @@ impl<'a> CommitEffect<'a> {
         let undone = self.trial.outcome(groups, Side::After)?;
         let after = &self.on_node.trace.after.outcome;
         if matches!((&undone, after), (Outcome::Failed(_), _) | (_, Outcome::Failed(_))) {
-            let is_own = is_same(&undone, after) || is_same(&self.on_node.trace.before.outcome, &undone);
+            let is_own = undone.is_like(after) || undone.is_like(&self.on_node.trace.before.outcome);
             return Some(if is_own { Vec::new() } else { vec![None] });
         }
         let differences = diff::leaves(Diff::new(found_value(&undone), found_value(after)));

@@ -118,6 +118,11 @@ impl RepositoryKeys {
         self.counts.contains_key(key)
     }
 
+    /// Returns the paths of the files.
+    pub(in crate::fleet) fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
     /// Returns all root keys, in no particular order.
     pub(in crate::fleet) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
         self.counts.keys()

@@ -35,6 +35,14 @@ impl Address {
         self.to(&format!("/keys/{}", encoded(key)), &[])
     }
 
+    /// Returns the address of a data file.
+    pub fn file(&self, path: &str) -> String {
+        let parts: Vec<String> = path.split('/').map(encoded).collect();
+        // The path of a layer outside the repository begins with a slash.
+        let path = if parts.iter().any(String::is_empty) { encoded(path) } else { parts.join("/") };
+        self.to(&format!("/files/{path}"), &[])
+    }
+
     /// Returns the address of a commit.
     pub fn commit(&self, id: &str) -> String {
         self.to(&format!("/commits/{}", encoded(id)), &[])
@@ -63,6 +71,8 @@ mod tests {
         let address = Address { repository: None, revision: Some("feature/a b".to_owned()) };
         assert_eq!(address.key("nginx::port"), "/keys/nginx::port?rev=feature%2Fa%20b");
         assert_eq!(address.node("../x?y#z", Some("a&b")), "/nodes/..%2Fx%3Fy%23z?key=a%26b&rev=feature%2Fa%20b");
+        assert_eq!(Address::default().file("data/../a b.yaml"), "/files/data/%2E%2E/a%20b.yaml");
+        assert_eq!(Address::default().file("/etc/a.yaml"), "/files/%2Fetc%2Fa.yaml");
         assert_eq!(Address::default().key(".."), "/keys/%2E%2E");
         assert_eq!(Address::default().to("/nodes", &[("search", "")]), "/nodes");
     }

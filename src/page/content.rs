@@ -13,6 +13,10 @@ pub enum Content {
     Nodes(Names),
     /// A part of the names of all keys.
     Keys(Names),
+    /// A part of the paths of all data files.
+    Files(Names),
+    /// A data file.
+    File(File),
     /// A part of the commits of a branch, newest first.
     Commits(Commits),
     /// A node.
@@ -29,7 +33,7 @@ pub enum Content {
     WhatIf(Box<WhatIf>),
     /// A part of the commits that changed values, newest first.
     Changes(Changes),
-    /// The names that have a text.
+    /// Everything that has a text.
     Found(Found),
 }
 
@@ -93,6 +97,44 @@ pub struct Change {
     pub words: String,
 }
 
+/// A data file, with what its entries decide.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// The path.
+    pub path: String,
+    /// The commit.
+    pub commit: String,
+    /// The number of nodes whose hierarchies lead to it.
+    pub nodes: usize,
+    /// The number of all nodes.
+    pub of: usize,
+    /// True if functions may read it, so that the number of nodes says little.
+    pub is_read_by_functions: bool,
+    /// Its entries, in their order.
+    pub entries: Vec<FileEntry>,
+    /// The number of entries that are left out.
+    pub more: usize,
+}
+
+/// An entry of a data file.
+#[derive(Debug, Clone)]
+pub struct FileEntry {
+    /// The key.
+    pub key: String,
+    /// Its line.
+    pub line: Option<u32>,
+    /// The number of nodes on which the key would be something else without the entry.
+    pub decides: usize,
+    /// The number of nodes on which a lower level has the same.
+    pub repeated: usize,
+    /// The number of nodes on which higher levels hide it.
+    pub hidden: usize,
+    /// The number of nodes on which that is unknown, or the lookup fails either way.
+    pub unknown: usize,
+    /// The parts that decide nothing, with their lines, if the entry decides anything itself.
+    pub idle: Vec<(String, Option<u32>)>,
+}
+
 /// Everything that is wrong at a commit.
 #[derive(Debug, Clone)]
 pub struct Check {
@@ -121,7 +163,7 @@ pub struct Fault {
     pub concerned: String,
 }
 
-/// The names that have a text.
+/// Everything that has a text.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// The text.
@@ -130,6 +172,23 @@ pub struct Found {
     pub nodes: Names,
     /// The keys.
     pub keys: Names,
+    /// The data files.
+    pub files: Names,
+    /// The keys with values that have the text.
+    pub values: Vec<FoundValue>,
+    /// True if there may be more of these.
+    pub has_more_values: bool,
+}
+
+/// A key with values that have a text.
+#[derive(Debug, Clone)]
+pub struct FoundValue {
+    /// The key.
+    pub key: String,
+    /// The number of nodes with such values.
+    pub nodes: usize,
+    /// One of the values.
+    pub shown: Shown,
 }
 
 /// The overview of a repository.
@@ -259,8 +318,10 @@ pub struct KeyValue {
 /// A place that a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The file and line.
-    pub place: String,
+    /// The file.
+    pub path: String,
+    /// The line.
+    pub line: Option<u32>,
     /// The name of the level.
     pub level: String,
 }

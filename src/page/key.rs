@@ -42,7 +42,7 @@ fn row(address: &Address, key: &Key, one: &Distinct) -> Markup {
                 }
                 @if one.nodes > one.names.len() { span.quiet { " and " (number(one.nodes - one.names.len())) " more" } }
             }
-            td { (origins(&one.origins)) }
+            td { (origins(address, &one.origins)) }
         }
     }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{Ladder, Rung, RungState};
-use super::parts::{at, value};
+use super::parts::{at, place, value};
 use crate::visible::{visible, visible_lines};
 
 pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
@@ -30,7 +30,7 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
             thead {
                 tr { th scope="col" { "Level" } th scope="col" { "File" } th scope="col" { "What it has" } th scope="col" { "As written" } }
             }
-            tbody { @for rung in &ladder.rungs { (row(rung)) } }
+            tbody { @for rung in &ladder.rungs { (row(address, rung)) } }
         }
         @match &ladder.explanation {
             Some(explanation) => {
@@ -48,7 +48,7 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
     }
 }
 
-fn row(rung: &Rung) -> Markup {
+fn row(address: &Address, rung: &Rung) -> Markup {
     let (class, word) = match rung.state {
         RungState::Found => ("found", "this is the value"),
         RungState::Merged => ("found", "a part of the value"),
@@ -58,16 +58,26 @@ fn row(rung: &Rung) -> Markup {
         RungState::NoFile => ("absent", "no such file"),
         RungState::Asked => ("absent", "asked key by key"),
     };
-    let line = rung.line.map(|line| format!(":{line}")).unwrap_or_default();
     html! {
         tr class=(class) {
             th scope="row" {
                 (visible(&rung.level))
                 @if rung.layer != "environment" { br; span.quiet { (visible(&rung.layer)) } }
             }
-            td { @if let Some(path) = &rung.path { span.place { (visible(path)) (line) } } }
+            td {
+                @if let Some(path) = &rung.path {
+                    @if rung.is_file() { (place(address, path, rung.line)) } @else { span.place { (visible(path)) } }
+                }
+            }
             td { (word) }
             td { @if let Some(written) = &rung.written { pre { code { (visible_lines(written)) } } } }
         }
+    }
+}
+
+impl Rung {
+    /// Returns true if there is a file.
+    fn is_file(&self) -> bool {
+        !matches!(self.state, RungState::NoFile | RungState::Asked)
     }
 }

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Commits, Entry, Found, Names};
-use super::parts::{found, next, search_field};
-use crate::report::{author_name, day};
+use super::content::{Commits, Entry, Found, FoundValue, Names};
+use super::parts::{found, next, search_field, value};
+use crate::report::{author_name, day, number};
 use crate::visible::visible;
 
 pub(super) fn nodes(address: &Address, names: &Names) -> Markup {
@@ -14,6 +14,10 @@ pub(super) fn nodes(address: &Address, names: &Names) -> Markup {
 
 pub(super) fn keys(address: &Address, names: &Names) -> Markup {
     list(address, names, ("Keys", "/keys", "key"), |name| address.key(name))
+}
+
+pub(super) fn files(address: &Address, names: &Names) -> Markup {
+    list(address, names, ("Data files", "/files", "file"), |path| address.file(path))
 }
 
 fn list(
@@ -31,7 +35,8 @@ fn list(
     }
 }
 
-pub(super) fn found_names(address: &Address, Found { search, nodes, keys }: &Found) -> Markup {
+pub(super) fn found_names(address: &Address, found_here: &Found) -> Markup {
+    let Found { search, nodes, keys, files, values, has_more_values } = found_here;
     let some = |(title, noun, path): (&str, &str, &str), names: &Names, link: &dyn Fn(&str) -> String| {
         html! {
             h2 { (title) }
@@ -42,9 +47,30 @@ pub(super) fn found_names(address: &Address, Found { search, nodes, keys }: &Fou
     };
     html! {
         h1 { "Search" }
-        (search_field(address, "/search", search, "Find a node or a key by a part of its name"))
+        (search_field(address, "/search", search, "Find a node, a key, a file or a value"))
         (some(("Nodes", "node", "/nodes"), nodes, &|name| address.node(name, None)))
         (some(("Keys", "key", "/keys"), keys, &|name| address.key(name)))
+        (some(("Data files", "file", "/files"), files, &|path| address.file(path)))
+        @if !values.is_empty() { (found_values(address, values, *has_more_values)) }
+    }
+}
+
+fn found_values(address: &Address, values: &[FoundValue], has_more: bool) -> Markup {
+    html! {
+        h2 { "Values" }
+        table.values {
+            thead { tr { th scope="col" { "Key" } th scope="col" { "Nodes" } th scope="col" { "Value" } } }
+            tbody {
+                @for FoundValue { key, nodes, shown } in values {
+                    tr {
+                        th scope="row" { a href=(address.key(key)) { (visible(key)) } }
+                        td { (number(*nodes)) }
+                        td { (value(shown)) }
+                    }
+                }
+            }
+        }
+        @if has_more { p.quiet { "There may be more: not all keys were looked at." } }
     }
 }
 

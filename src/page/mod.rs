@@ -11,6 +11,7 @@ mod bands;
 mod changes;
 mod check;
 pub mod content;
+mod file;
 mod key;
 mod ladder;
 mod lists;
@@ -62,6 +63,8 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Start(start) => ("Overview".to_owned(), start::view(frame, start)),
         Content::Nodes(names) => ("Nodes".to_owned(), lists::nodes(address, names)),
         Content::Keys(names) => ("Keys".to_owned(), lists::keys(address, names)),
+        Content::Files(names) => ("Data files".to_owned(), lists::files(address, names)),
+        Content::File(file) => (file.path.clone(), file::view(address, file)),
         Content::Commits(commits) => ("Commits".to_owned(), lists::commits(address, commits)),
         Content::Node(node) => (node.name.clone(), node::view(address, node)),
         Content::Ladder(ladder) => (format!("{} on {}", ladder.key, ladder.node), ladder::view(address, ladder)),
@@ -113,10 +116,11 @@ fn navigation(address: &Address) -> Markup {
                 a.home href=(address.to("/", &[])) { "hierad" }
                 a href=(address.to("/nodes", &[])) { "Nodes" }
                 a href=(address.to("/keys", &[])) { "Keys" }
+                a href=(address.to("/files", &[])) { "Files" }
                 a href=(address.to("/commits", &[])) { "Commits" }
                 a href=(address.to("/check", &[])) { "Check" }
             }
-            (search_field(address, "/search", "", "Find a node or a key"))
+            (search_field(address, "/search", "", "Find a node, a key, a file or a value"))
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
                     tr {
                         th scope="row" { a href=(address.node(&node.name, Some(key))) { (visible(key)) } }
                         td { (value(shown)) }
-                        td { (origins(from)) }
+                        td { (origins(address, from)) }
                     }
                 }
             }

@@ -52,12 +52,19 @@ pub(super) fn value(shown: &Shown) -> Markup {
 }
 
 /// The places that a value comes from.
-pub(super) fn origins(origins: &[Origin]) -> Markup {
+pub(super) fn origins(address: &Address, origins: &[Origin]) -> Markup {
     html! {
-        @for (at, Origin { place, level }) in origins.iter().enumerate() {
+        @for (at, Origin { path, line, level }) in origins.iter().enumerate() {
             @if at > 0 { br; }
-            span.place { (visible(place)) } " " span.quiet { (visible(level)) }
+            (place(address, path, *line)) " " span.quiet { (visible(level)) }
         }
+    }
+}
+
+/// A place in a data file.
+pub(super) fn place(address: &Address, path: &str, line: Option<u32>) -> Markup {
+    html! {
+        a.place href=(address.file(path)) { (visible(path)) @if let Some(line) = line { ":" (line) } }
     }
 }
 

@@ -66,6 +66,10 @@ pub enum View {
     Ladder { node: String, key: String },
     /// A key on all nodes.
     Key { key: String },
+    /// The paths of the data files.
+    Files { search: String, after: Option<String> },
+    /// A data file.
+    File { path: String },
     /// Everything that is wrong with data, `hiera.yaml` and profiles.
     Check,
     /// The commits of a branch, from one of them.

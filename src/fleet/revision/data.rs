@@ -105,6 +105,13 @@ impl Revision {
         self.classes().flat_map(|(class, _)| class.locations().filter_map(path)).collect()
     }
 
+    /// Returns the paths of all data files that levels may read, and of those that some node's hierarchy leads to.
+    pub fn data_files(&self) -> BTreeSet<Arc<str>> {
+        let mut files = self.reached_files();
+        files.extend(self.repository_keys.files().map(Arc::from));
+        files
+    }
+
     /// Returns the nodes whose environments have no folder, by environment; empty if there is only one environment.
     pub fn nodes_without_folder(&self) -> BTreeMap<Arc<str>, NodeSet> {
         let mut missing = self.nodes_by_environment();

@@ -1,7 +1,7 @@
 //! Lookups in a revision some of whose data files or levels are replaced by others: what would the answer be without an
 //! edit?
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::fleet::revision::node_view::NodeView;
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
 use crate::hiera::budget::Cost;
-use crate::hiera::explain::Recorder;
+use crate::hiera::explain::{Recorder, Step};
 use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::{Lookup, NodeSources};
@@ -52,6 +52,16 @@ pub struct ReadFile {
     pub nodes: NodeSet,
 }
 
+/// A key as it is and with other files.
+pub struct Tried {
+    /// The answer.
+    pub found: Outcome,
+    /// The way to it.
+    pub steps: Step,
+    /// The answer with the other files.
+    pub with: Outcome,
+}
+
 impl Revision {
     /// Returns the revision as a node sees it.
     pub fn of_node(&self, node: NodeId) -> NodeRevision<'_> {
@@ -70,6 +80,32 @@ impl Revision {
             }
         }
         found
+    }
+
+    /// Looks a key up on nodes, as it is and with `replaced` files, and has both judged once for each class of nodes
+    /// that agree in both. There is nothing to judge once the work that is `left` is not enough.
+    pub fn try_replaced<T>(
+        &self,
+        (key, nodes): (&str, NodeSet),
+        replaced: &Replaced<'_>,
+        left: &Cell<Cost>,
+        judge: impl Fn(Option<Tried>) -> T,
+    ) -> Vec<(NodeSet, T)> {
+        self.evaluate_per_class(nodes, |node, dependencies| {
+            let of_node = self.of_node(node);
+            let recorder = Recorder::default();
+            let look_up = |replaced: &Replaced<'_>, recorder: Option<&Recorder>| {
+                let limit = left.get().at_most(Cost::OF_KEY);
+                let (outcome, cost) = of_node.look_up_with(dependencies, (replaced, limit), |lookup| {
+                    let lookup = recorder.into_iter().fold(lookup, Lookup::explained_by);
+                    (lookup.get(key, None), lookup.cost())
+                });
+                left.set(left.get().minus(cost));
+                (limit == Cost::OF_KEY || cost.is_within(limit)).then_some(outcome)
+            };
+            let both = look_up(&Replaced::default(), Some(&recorder)).zip(look_up(replaced, None));
+            judge(both.map(|(found, with)| Tried { found, steps: recorder.finish(), with }))
+        })
     }
 
     /// Returns true if a level of a `hiera.yaml` leads some node to any data.
@@ -121,14 +157,21 @@ impl NodeRevision<'_> {
     }
 
     fn look_up<T>(&self, replaced: &Replaced<'_>, limit: Cost, ask: impl Fn(Lookup<'_>) -> T) -> T {
-        let fleet = &self.revision.fleet;
-        let ask = |node, dependencies: &Dependencies| {
-            let view = NodeView { revision: self.revision, node, dependencies, answers: None };
-            let sources = ReplacingSources { node_revision: self, view, replaced, known: RefCell::default() };
-            let scope = RecordingScope { scope: fleet.scope(node), dependencies };
-            ask(Lookup::new(self.revision.environment.for_scope(&scope), &sources, &scope).within(limit))
-        };
-        evaluate_on(self.node, fleet, false, ask).0
+        let ask = |_, dependencies: &Dependencies| self.look_up_with(dependencies, (replaced, limit), &ask);
+        evaluate_on(self.node, &self.revision.fleet, false, ask).0
+    }
+
+    /// Looks something up, and records everything that differs between nodes, if no levels are replaced.
+    fn look_up_with<T>(
+        &self,
+        dependencies: &Dependencies,
+        (replaced, limit): (&Replaced<'_>, Cost),
+        ask: impl Fn(Lookup<'_>) -> T,
+    ) -> T {
+        let view = NodeView { revision: self.revision, node: self.node, dependencies, answers: None };
+        let sources = ReplacingSources { node_revision: self, view, replaced, known: RefCell::default() };
+        let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), dependencies };
+        ask(Lookup::new(self.revision.environment.for_scope(&scope), &sources, &scope).within(limit))
     }
 
     /// Returns the levels that a search for a root key goes through if none of them has it, with their layers, highest
@@ -177,6 +220,10 @@ impl Sources for ReplacingSources<'_> {
 
     fn options(&self, owner: &OptionsOf) -> Option<FoundOptions> {
         if self.replaced.differ_in_options { None } else { self.view.options(owner) }
+    }
+
+    fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
+        self.view.searched(root, layer, levels);
     }
 }
 

@@ -120,6 +120,53 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     commits
 }
 
+/// Compares the nodes that entries of a file decide a key on with those whose value is another without the entry, and
+/// returns the number of entries.
+fn check_file(site: &Sandbox, page: &Daemon, path: &str, values: &Values) -> usize {
+    let document = page.get(&format!("/files/{path}")).ok().to_owned();
+    let content = std::fs::read_to_string(site.root().join(path)).unwrap();
+    let lines: Vec<&str> = content.lines().collect();
+    let mut compared = 0;
+    for cells in rows(&document, "values") {
+        let (place, key) = (text(&cells[0]), text(&cells[1]));
+        if cells[3].contains("unknown") {
+            continue;
+        }
+        let from = place.strip_prefix("line ").unwrap().parse::<usize>().unwrap() - 1;
+        let is_inside = |line: &&&str| line.starts_with([' ', '-']);
+        let rest = &lines[from + 1..];
+        let without = [&lines[..from], &rest[rest.iter().take_while(is_inside).count()..]].concat().join("\n") + "\n";
+        site.write(path, without);
+        site.git(["commit", "--quiet", "--all", "--message", "without an entry"]);
+        let other = rendered(site, "HEAD");
+        site.git(["reset", "--quiet", "--hard", "HEAD~"]);
+        let differing = values.iter().filter(|(node, of)| of.get(&key) != other[*node].get(&key)).count();
+        let shown = all(&cells[2], "<b>(.*?)</b>").pop().map_or(0, |number| number.parse().unwrap());
+        assert_eq!(shown, differing, "{key} of {path}: {cells:?}\n{content}");
+        compared += 1;
+    }
+    compared
+}
+
+/// Compares the keys and the numbers of nodes whose values have a text.
+fn check_search(page: &Daemon, values: &Values) {
+    let words = values.values().flat_map(BTreeMap::values).filter_map(|value| Some(value.as_ref().ok()?.to_string()));
+    let words: Vec<String> = words.flat_map(|text| all(&text, "([a-z0-9]{3,})")).collect();
+    for word in words.iter().step_by(words.len() / 5 + 1) {
+        let shown: BTreeMap<String, usize> = rows(page.get(&format!("/search?search={word}")).ok(), "values")
+            .iter()
+            .map(|cells| (text(&cells[0]), cells[1].parse().unwrap()))
+            .collect();
+        let mut expected = BTreeMap::new();
+        for (key, value) in values.values().flatten() {
+            if value.as_ref().is_ok_and(|value| value.to_string().to_lowercase().contains(word)) {
+                *expected.entry(key.clone()).or_insert(0) += 1;
+            }
+        }
+        assert_eq!(shown, expected, "{word}");
+    }
+}
+
 /// Compares what is wrong.
 fn check_faults(site: &Sandbox, page: &Daemon, rev: &str) {
     let printed = read(site.hierad(&format!("check {rev} --full --format json")).out);
@@ -169,7 +216,7 @@ fn check_timeline(site: &Sandbox, document: &str, key: &str) -> usize {
 
 #[test]
 fn views_say_what_commands_say() {
-    let (mut pages, mut commits) = (0, 0);
+    let (mut pages, mut commits, mut entries) = (0, 0, 0);
     for seed in 1..=3 {
         let Site { sandbox, .. } = Site::new(seed, 5);
         std::fs::write(sandbox.beside("nodes.ndjson"), NODES).unwrap();
@@ -197,7 +244,12 @@ fn views_say_what_commands_say() {
                 check_key(&page, key, &values, rev);
             }
         }
-        commits += check_reports(&sandbox, &page, &rendered(&sandbox, "HEAD"));
+        let values = rendered(&sandbox, "HEAD");
+        for path in all(page.get("/files").ok(), "<li><a[^>]*>(.*?)</a>").into_iter().take(4) {
+            entries += check_file(&sandbox, &page, &path, &values);
+        }
+        commits += check_reports(&sandbox, &page, &values);
+        check_search(&page, &values);
         let nodes = all(page.get("/nodes").ok(), "<li><a[^>]*>(.*?)</a>");
         assert_eq!(nodes, ["n1", "n2", "n3", "n4"]);
         let subjects =
@@ -205,5 +257,5 @@ fn views_say_what_commands_say() {
         let expected = sandbox.git(["log", "--first-parent", "--format=%s"]);
         assert_eq!(subjects, expected.lines().collect::<Vec<_>>());
     }
-    assert!(pages > 100 && commits > 10, "{pages}, {commits}");
+    assert!(pages > 100 && commits > 10 && entries > 20, "{pages}, {commits}, {entries}");
 }

@@ -32,6 +32,8 @@ fn views_are_sound_in_a_browser() {
             "/what-if?node=web01&set=role%3Ddb",
             "/changes?key=port",
             "/check",
+            "/files",
+            "/files/data/common.yaml",
             "/search?search=w",
             "/nodes/none",
             "/keys/none",

@@ -23,6 +23,11 @@ fn views(commit: &str) -> Vec<String> {
         format!("/search?search={key}"),
         format!("/changes?key={key}&node=web01"),
         format!("/changes?key={key}"),
+        "/files".to_owned(),
+        "/files?search=%3Cimg%20src=x%3E".to_owned(),
+        "/files/data/common.yaml".to_owned(),
+        "/files/data/roles/%3Cimg%20src=x%3E.yaml".to_owned(),
+        "/search?search=onerror".to_owned(),
         "/check".to_owned(),
         format!("/diff?from={commit}~&to={commit}"),
         "/compare?node=web01&node=db01".to_owned(),
@@ -40,7 +45,7 @@ fn hostile_names_and_values_are_text() {
     let site = Sandbox::of(SITE);
     let key = "'<script>alert(1)</script>'";
     site.files(&format!(
-        "-- data/common.yaml\n{key}: '\"><img src=x onerror=alert(1)>'\nmotd: \"\\e]0;x\\a\\u202e\"\nlist: [1]\n"
+        "-- data/roles/<img src=x>.yaml\n{key}: 1\n-- data/common.yaml\n{key}: '\"><img src=x onerror=alert(1)>'\nmotd: \"\\e]0;x\\a\\u202e\"\nlist: [1]\n"
     ));
     let commit = site.commit("</title><script>alert(2)</script>").to_string();
     let page = Daemon::serve(site.root(), "");
@@ -119,6 +124,9 @@ fn secrets_reach_no_page() {
         "/nodes/web01?key=hidden.0".to_owned(),
         "/changes?key=hidden".to_owned(),
         "/check".to_owned(),
+        "/files/data/common.yaml".to_owned(),
+        "/search?search=what%20is%20writ".to_owned(),
+        "/search?search=unter2%20is".to_owned(),
         "/keys/password".to_owned(),
         "/keys/hidden".to_owned(),
         format!("/commits/{commit}"),

@@ -45,6 +45,8 @@ pub(super) fn routes() -> Router<Arc<State>> {
         .route("/nodes/{name}", get(node))
         .route("/keys", get(keys))
         .route("/keys/{name}", get(key))
+        .route("/files", get(files))
+        .route("/files/{*path}", get(file_of_data))
         .route("/check", get(check))
         .route("/commits", get(commits))
         .route("/commits/{name}", get(commit))
@@ -89,6 +91,15 @@ async fn node(state: Shared, Name(name): Name, parameters: Parameters) -> Respon
 
 async fn key(state: Shared, Name(key): Name, parameters: Parameters) -> Response {
     answer(&state, parameters, &[], |_| Ok(View::Key { key })).await
+}
+
+async fn files(state: Shared, parameters: Parameters) -> Response {
+    let view = |(search, after)| View::Files { search, after };
+    answer(&state, parameters, &LIST, |parameters| list(parameters).map(view)).await
+}
+
+async fn file_of_data(state: Shared, Name(path): Name, parameters: Parameters) -> Response {
+    answer(&state, parameters, &[], |_| Ok(View::File { path })).await
 }
 
 async fn check(state: Shared, parameters: Parameters) -> Response {

@@ -2,22 +2,25 @@
 
 mod changes;
 mod check;
+mod file;
 mod key;
 mod ladder;
 mod node;
 mod reports;
+mod search;
 mod timeline;
 
 use std::sync::Arc;
 
 use super::{EffectiveValues, RequestedRevision, broken, check_still_wanted};
 use crate::daemon::http::{AnswerError, PageRequest, View};
+use crate::diagnostic::Place;
 use crate::disclosure::Disclosure;
 use crate::git::{BranchPatterns, CommitInfo};
 use crate::hiera::explain::provenance::Contribution;
 use crate::hiera::{LookupError, Outcome};
 use crate::history::commits::Span;
-use crate::page::content::{BlindSpot, Commits, Content, Entry, Found, Names, Origin, Shown, Start};
+use crate::page::content::{BlindSpot, Commits, Content, Entry, Names, Origin, Shown, Start};
 use crate::pipeline::Pipeline;
 use crate::puppet::json::{compact, pretty};
 use crate::report;
@@ -66,14 +69,11 @@ impl EffectiveValues {
                     node::content(pipeline, &requested, name, (search, after.as_deref()))?
                 }
                 View::Ladder { node, key } => ladder::content(pipeline, &requested, (node, key))?,
+                View::Files { search, after } => file::list(pipeline, &requested, (search, after.as_deref()))?,
+                View::File { path } => file::content(pipeline, &requested, path)?,
                 View::Check => self.check(pipeline, &requested)?,
                 View::Key { key } => key::content(pipeline, &requested, key)?,
-                View::Search { text } => {
-                    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-                    let nodes = part(pipeline.fleet.iter().map(|(_, name)| name), text, None);
-                    let keys = part(revision.keys.iter(), text, None);
-                    Content::Found(Found { search: text.clone(), nodes, keys })
-                }
+                View::Search { text } => search::content(pipeline, &requested, text)?,
                 _ => return Err(broken("this view is made elsewhere")),
             };
             check_still_wanted(stop)?;
@@ -174,7 +174,8 @@ fn origins(contributions: &[Contribution]) -> Vec<Origin> {
     let whole = ValuePath::default();
     let of = |contribution: &Contribution| {
         let origin = contribution.origin_of(&whole)?;
-        Some(Origin { place: origin.place.to_string(), level: origin.level.to_string() })
+        let Place { path, line } = origin.place;
+        Some(Origin { path: path.to_string(), line, level: origin.level.to_string() })
     };
     contributions.iter().filter_map(of).take(MAX_ORIGINS).collect()
 }

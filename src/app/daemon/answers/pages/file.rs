@@ -1,0 +1,51 @@
+//! A data file, with what its entries decide.
+
+use super::{NAMES, Result, part};
+use crate::app::daemon::answers::{MAX_REQUEST_COST, RequestedRevision, broken};
+use crate::daemon::http::AnswerError;
+use crate::page::content::{Content, File, FileEntry};
+use crate::pipeline::{EntryUse, FileUse, Pipeline};
+
+/// Returns the paths of the data files that have a text, from one of them on.
+pub(super) fn list(
+    pipeline: &Pipeline,
+    requested: &RequestedRevision,
+    (search, after): (&str, Option<&str>),
+) -> Result<Content> {
+    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+    Ok(Content::Files(part(revision.data_files().iter(), search, after)))
+}
+
+/// Returns what the entries of a data file decide.
+pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, path: &str) -> Result<Content> {
+    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+    if !revision.data_files().contains(path) {
+        return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}", requested.commit)));
+    }
+    let found = FileUse::of(&revision, path, MAX_REQUEST_COST);
+    let (nodes, entries) = found.map_or((0, Vec::new()), |found| (found.nodes.len(), found.entries));
+    let more = entries.len().saturating_sub(NAMES);
+    Ok(Content::File(File {
+        path: path.to_owned(),
+        commit: requested.commit.to_string(),
+        nodes,
+        of: pipeline.fleet.len(),
+        is_read_by_functions: revision.functions_may_read(path),
+        entries: entries.into_iter().take(NAMES).map(|entry| shown(entry, pipeline)).collect(),
+        more,
+    }))
+}
+
+fn shown(entry: EntryUse, pipeline: &Pipeline) -> FileEntry {
+    let EntryUse { key, line, decides, repeated, hidden, unknown, idle_parts } = entry;
+    let idle = idle_parts.iter().map(|part| (pipeline.disclosure.path(&part.path).to_string(), part.line));
+    FileEntry {
+        key: key.to_string(),
+        line,
+        decides: decides.len(),
+        repeated: repeated.len(),
+        hidden: hidden.len(),
+        unknown: unknown.len(),
+        idle: idle.collect(),
+    }
+}

@@ -1,0 +1,92 @@
+//! A data file: what its entries decide, and which decide nothing.
+
+use maud::{Markup, html};
+
+use super::Address;
+use super::content::{File, FileEntry};
+use super::parts::at;
+use crate::report::{count, number};
+use crate::visible::visible;
+
+pub(super) fn view(address: &Address, file: &File) -> Markup {
+    let File { path, commit, nodes, of, is_read_by_functions, entries, more } = file;
+    html! {
+        h1 { (visible(path)) }
+        (at(address, commit))
+        p {
+            @match (*nodes, *is_read_by_functions) {
+                (0, false) => "No node's hierarchy leads to this file, so none of its lines does anything.",
+                (0, true) => "No node's hierarchy leads to this file. What functions make of it is not known here.",
+                (_, of_functions) => {
+                    (number(*nodes)) " of " (count(*of, "node")) " read it. " (idle(entries))
+                    @if of_functions { " What functions make of it is not in these numbers." }
+                }
+            }
+        }
+        @if !entries.is_empty() {
+            table.values {
+                thead { tr { th scope="col" { "Line" } th scope="col" { "Key" } th scope="col" { "Decides on" } th scope="col" { "Else" } } }
+                tbody { @for entry in entries { (row(address, file, entry)) } }
+            }
+        }
+        @if *more > 0 { p.quiet { "and " (count(*more, "more key")) } }
+    }
+}
+
+/// The number of entries without effect.
+fn idle(entries: &[FileEntry]) -> Markup {
+    let idle = entries.iter().filter(|entry| entry.is_idle()).count();
+    html! {
+        @match (idle, entries.len()) {
+            (_, 0) => "It has no keys.",
+            (0, _) => "Each of its keys decides something on some node.",
+            (1, all) => b { "1 of its " (count(all, "key")) " decides nothing on any node." },
+            (_, all) => b { (number(idle)) " of its " (count(all, "key")) " decide nothing on any node." },
+        }
+    }
+}
+
+fn row(address: &Address, file: &File, entry: &FileEntry) -> Markup {
+    html! {
+        tr.idle[entry.is_idle()] {
+            td { (line(entry.line)) }
+            th scope="row" { a href=(address.key(&entry.key)) { (visible(&entry.key)) } }
+            td.share {
+                @if entry.is_idle() { span.word.doubt { "nothing" } } @else {
+                    b { (number(entry.decides)) }
+                    @let share = format!("{} of {}", number(entry.decides), count(file.nodes, "node"));
+                    meter min="0" max=(file.nodes) value=(entry.decides) aria-label=(share) { (share) }
+                }
+            }
+            td {
+                @for (count_of, words) in entry.reasons() {
+                    div { "on " (count(count_of, "node")) " " (words) }
+                }
+                @for (path, at) in &entry.idle {
+                    div { span.word.doubt { "nothing" } " " span.place { (line(*at)) } " " code { (visible(path)) } }
+                }
+            }
+        }
+    }
+}
+
+fn line(line: Option<u32>) -> String {
+    line.map(|line| format!("line {line}")).unwrap_or_default()
+}
+
+impl FileEntry {
+    /// Returns true if nothing would change without the entry, as far as hierad knows.
+    fn is_idle(&self) -> bool {
+        self.decides == 0 && self.unknown == 0
+    }
+
+    /// Returns the reasons why it decides nothing on some nodes.
+    fn reasons(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let all = [
+            (self.hidden, "a higher level hides it"),
+            (self.repeated, "a lower level has the same"),
+            (self.unknown, "that is unknown, or the lookup fails"),
+        ];
+        all.into_iter().filter(|(count, _)| *count > 0)
+    }
+}

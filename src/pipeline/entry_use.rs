@@ -1,0 +1,177 @@
+//! Finds which entries of a data file decide anything: where would a key be something else without its entry?
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use crate::fleet::{ReadFile, Replaced, Revision, Tried};
+use crate::hiera::Outcome;
+use crate::hiera::backend::DataFile;
+use crate::hiera::budget::Cost;
+use crate::hiera::explain::provenance::{Contribution, contributions};
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::node::NodeSet;
+use crate::value::{Hash, Segment, Value, ValuePath};
+
+/// The maximum number of parts of an entry that are tried.
+const MAX_PARTS: usize = 200;
+
+/// The use of a data file.
+pub struct FileUse {
+    /// The nodes whose hierarchies lead to it.
+    pub nodes: NodeSet,
+    /// Its entries, in the order of the file.
+    pub entries: Vec<EntryUse>,
+}
+
+/// The use of an entry: each node of the file is in one of the sets, unless it gets nothing from the entry.
+pub struct EntryUse {
+    /// The key.
+    pub key: Arc<str>,
+    /// Its line.
+    pub line: Option<u32>,
+    /// The nodes on which the key would be something else without the entry.
+    pub decides: NodeSet,
+    /// The nodes on which a lower level has the same.
+    pub repeated: NodeSet,
+    /// The nodes on which higher levels hide it.
+    pub hidden: NodeSet,
+    /// The nodes on which that is unknown, or the lookup fails either way.
+    pub unknown: NodeSet,
+    /// The parts of its value that decide nothing on any node, if it decides anything itself.
+    pub idle_parts: Vec<PartUse>,
+}
+
+/// A part of an entry's value.
+pub struct PartUse {
+    /// Its place in the value.
+    pub path: ValuePath,
+    /// Its line.
+    pub line: Option<u32>,
+}
+
+/// An entry on a class of nodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// `has_parts` is true if the value is made of several places and is no secret.
+    Decides {
+        has_parts: bool,
+    },
+    Repeated,
+    Hidden,
+    Unknown,
+}
+
+impl FileUse {
+    /// Returns the use of the file at `path`, found with no more work than `limit`; `None` if no node's hierarchy leads
+    /// to it.
+    pub fn of(revision: &Revision, path: &str, limit: Cost) -> Option<FileUse> {
+        let read = revision.files_read(&|other, _| **other == *path).remove(path)?;
+        let trials = Trials { revision, path: path.into(), read: &read, left: Cell::new(limit) };
+        let keys = read.file.keys().iter().filter(|key| ***key != *LOOKUP_OPTIONS);
+        let entries = keys.map(|key| trials.entry(key)).collect();
+        Some(FileUse { nodes: read.nodes, entries })
+    }
+}
+
+struct Trials<'a> {
+    revision: &'a Revision,
+    path: Arc<str>,
+    read: &'a ReadFile,
+    left: Cell<Cost>,
+}
+
+impl Trials<'_> {
+    fn entry(&self, root: &Arc<str>) -> EntryUse {
+        let key = self.revision.key_of(root).unwrap_or(root);
+        let mut found = EntryUse {
+            key: key.clone(),
+            line: self.read.file.line(root),
+            decides: NodeSet::new(),
+            repeated: NodeSet::new(),
+            hidden: NodeSet::new(),
+            unknown: NodeSet::new(),
+            idle_parts: Vec::new(),
+        };
+        let mut merged = NodeSet::new();
+        for (nodes, of_class) in self.without(key, &self.read.nodes, &[Value::from(&**root)]) {
+            let of_nodes = match of_class {
+                Use::Decides { has_parts } => {
+                    if has_parts {
+                        merged.union_with(&nodes);
+                    }
+                    &mut found.decides
+                }
+                Use::Repeated => &mut found.repeated,
+                Use::Hidden => &mut found.hidden,
+                Use::Unknown => &mut found.unknown,
+            };
+            of_nodes.union_with(&nodes);
+        }
+        // Where nothing is merged, all parts decide.
+        if merged.len() == found.decides.len() && found.unknown.is_empty() {
+            found.idle_parts = self.idle_parts(root, key, &merged);
+        }
+        found
+    }
+
+    /// Returns the parts of an entry's value without which nothing would change on `nodes`.
+    fn idle_parts(&self, root: &Arc<str>, key: &Arc<str>, nodes: &NodeSet) -> Vec<PartUse> {
+        let Some(value) = self.read.file.content().and_then(|content| content.get(root)) else { return Vec::new() };
+        let mut paths = Vec::new();
+        add_parts(value, &ValuePath::default(), &mut paths);
+        let is_idle = |path: &ValuePath| {
+            let keys = path.0.iter().filter_map(|segment| match segment {
+                Segment::Key(key) => Some(key.clone()),
+                Segment::Index(_) => None,
+            });
+            let whole: Vec<Value> = std::iter::once(Value::from(&**root)).chain(keys).collect();
+            let of_nodes = self.without(key, nodes, &whole);
+            of_nodes.iter().all(|(_, of_class)| matches!(of_class, Use::Repeated | Use::Hidden))
+        };
+        let line = |path: &ValuePath| self.read.file.marks(root)?.line_of(value, &path.0);
+        let idle = paths.into_iter().filter(is_idle);
+        idle.map(|path| PartUse { line: line(&path), path }).collect()
+    }
+
+    /// Tries what a key would be without the entry at `whole`.
+    fn without(&self, key: &str, nodes: &NodeSet, whole: &[Value]) -> Vec<(NodeSet, Use)> {
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        let file: Arc<DataFile> = Arc::new(self.read.file.with_entry_of(None, whole));
+        let replaced = Replaced { files: [(self.path.clone(), file)].into(), ..Replaced::default() };
+        let judge = |tried: Option<Tried>| tried.map_or(Use::Unknown, |tried| self.judge(key, &tried));
+        self.revision.try_replaced((key, nodes.clone()), &replaced, &self.left, judge)
+    }
+
+    fn judge(&self, key: &str, Tried { found, steps, with }: &Tried) -> Use {
+        let is_unknown = |outcome: &Outcome| matches!(outcome, Outcome::Failed(error) if error.kind.is_unknown());
+        let is_same = found.is_like(with);
+        if is_unknown(found) || is_unknown(with) || (is_same && matches!(found, Outcome::Failed(_))) {
+            return Use::Unknown;
+        }
+        let places = contributions(steps, key);
+        if !is_same {
+            let is_open = matches!(found, Outcome::Found(value) if value.secrecy().is_none());
+            return Use::Decides { has_parts: places.len() > 1 && is_open };
+        }
+        let whole = ValuePath::default();
+        let is_own = |one: &Contribution| one.origin_of(&whole).is_some_and(|origin| origin.place.path == self.path);
+        if places.iter().any(is_own) { Use::Repeated } else { Use::Hidden }
+    }
+}
+
+/// Adds the places of the entries of a hash that are no hashes themselves.
+fn add_parts(value: &Value, at: &ValuePath, paths: &mut Vec<ValuePath>) {
+    match value.as_hash().filter(|hash| !hash.is_empty()) {
+        Some(hash) => {
+            for key in Hash::keys(hash).take(MAX_PARTS.saturating_sub(paths.len())) {
+                if let Some(part) = hash.get_value(key) {
+                    add_parts(part, &at.child(Segment::Key(key.clone())), paths);
+                }
+            }
+        }
+        None if !at.0.is_empty() => paths.push(at.clone()),
+        None => {}
+    }
+}
