@@ -45,6 +45,8 @@ pub struct BackendCommand {
     limit: Duration,
     /// The time that it may take to start, in addition to that of its first answer.
     start: Duration,
+    /// True if it runs in a process group of its own.
+    has_own_group: bool,
     state: Mutex<State>,
 }
 
@@ -60,7 +62,22 @@ impl BackendCommand {
     /// Makes the command `program` with `arguments`, which runs in `folder` and must answer within `limit`. It is not
     /// started yet.
     pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> BackendCommand {
-        BackendCommand { program, arguments, folder, limit, start: Duration::ZERO, state: Mutex::default() }
+        BackendCommand {
+            program,
+            arguments,
+            folder,
+            limit,
+            start: Duration::ZERO,
+            has_own_group: false,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Has the command run in a process group of its own, so that only hierad's end ends it, not a key at the terminal:
+    /// it can always tidy up.
+    #[must_use]
+    pub fn in_own_group(self) -> BackendCommand {
+        BackendCommand { has_own_group: true, ..self }
     }
 
     /// Gives the command this time to start, in addition to that of its first answer.
@@ -129,7 +146,11 @@ impl BackendCommand {
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
-        // It stays in its group, so that whoever interrupts hierad at a terminal interrupts it, too.
+        // Without a group of its own, whoever interrupts hierad at a terminal interrupts it, too.
+        #[cfg(unix)]
+        if self.has_own_group {
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        }
         let group = Group::marked(&mut command);
         let failed = |error: &dyn std::fmt::Display| format!("cannot be started: {}: {error}", self.program);
         let mut child = command.spawn().map_err(|error| failed(&error))?;

@@ -392,8 +392,9 @@ end
 
 # Compares the answers on one repository.
 class Comparison < Tally
-  def initialize(hierad, puppet)
+  def initialize(hierad, puppet, random)
     super()
+    @random = random
     @hierad = hierad
     @puppet = puppet
   end
@@ -414,7 +415,8 @@ class Comparison < Tally
         pid = spawn({ 'TMPDIR' => folder, 'HOME' => '/nonexistent' }, @hierad, '--no-cache', 'render', 'main', '--allow-blind', '--format', 'ndjson',
                     chdir: repository.folder, out: File::NULL, err: told, pgroup: true)
         wait_for { running(folder).any? }
-        sleep 1.5
+        # Ruby may be about to start, or at work.
+        sleep @random.rand(1.5)
         # Files for which Ruby was not started yet have nobody who could remove them.
         running = running(folder)
         Process.kill(signal, whom == 'group' ? -pid : pid)
@@ -438,7 +440,7 @@ class Comparison < Tally
   end
 
   def wait_for
-    500.times { yield ? (return true) : sleep(0.02) }
+    3000.times { yield ? (return true) : sleep(0.02) }
     false
   end
 
@@ -522,7 +524,7 @@ Dir.mktmpdir('hierad_bridge_test') do |base|
   puppet = IO.popen(['ruby', '-W0', File.join(HERE, '../../src/verify/resolve.rb')], 'r+')
   puppet.puts('{"version": true}')
   version = JSON.parse(puppet.gets)['puppet'].to_i
-  comparison = Comparison.new(options[:hierad], puppet)
+  comparison = Comparison.new(options[:hierad], puppet, Random.new(options[:seed]))
   options[:repos].times do |number|
     repository = Repository.new(File.join(base, "r#{number}"), Random.new(options[:seed] + number), version)
     repository.make

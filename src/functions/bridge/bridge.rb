@@ -26,8 +26,6 @@
 # With "rich": true, a hash {"__hierad": "Hash", "pairs": [K, V, ...]} in V is one of other keys than texts, and
 # {"__hierad": "Symbol", "text": T} a symbol.
 HIERAD = ARGV.first.to_i
-# A key at the terminal ends hierad, and that ends the input.
-trap('INT', 'IGNORE')
 ANSWERS = $stdout.dup
 REQUESTS = $stdin.dup
 $stdout.reopen($stderr)

@@ -192,7 +192,7 @@ impl PuppetBridge {
         let arguments = vec!["-W0".into(), "--disable=error_highlight,did_you_mean".into(), program, hierad];
         let folder = if self.folder.as_os_str().is_empty() { PathBuf::from(".") } else { self.folder.clone() };
         let command = BackendCommand::new(ruby.display().to_string(), arguments, folder, self.limit);
-        Ok(Running { command: command.starting_within(START_LIMIT), stage })
+        Ok(Running { command: command.starting_within(START_LIMIT).in_own_group(), stage })
     }
 }
 
