@@ -37,10 +37,7 @@ impl Address {
 
     /// Returns the address of a data file.
     pub fn file(&self, path: &str) -> String {
-        let parts: Vec<String> = path.split('/').map(encoded).collect();
-        // The path of a layer outside the repository begins with a slash.
-        let path = if parts.iter().any(String::is_empty) { encoded(path) } else { parts.join("/") };
-        self.to(&format!("/files/{path}"), &[])
+        self.to(&file_path(path), &[])
     }
 
     /// Returns the address of a commit.
@@ -52,6 +49,14 @@ impl Address {
 /// Returns the address of a node without parameters.
 pub(super) fn node_path(name: &str) -> String {
     format!("/nodes/{}", encoded(name))
+}
+
+/// Returns the address of a data file without parameters.
+pub(super) fn file_path(path: &str) -> String {
+    let parts: Vec<String> = path.split('/').map(encoded).collect();
+    // The path of a layer outside the repository begins with a slash.
+    let path = if parts.iter().any(String::is_empty) { encoded(path) } else { parts.join("/") };
+    format!("/files/{path}")
 }
 
 fn encoded(text: &str) -> String {

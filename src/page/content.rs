@@ -110,10 +110,12 @@ pub struct File {
     pub of: usize,
     /// True if functions may read it, so that the number of nodes says little.
     pub is_read_by_functions: bool,
-    /// Its entries, in their order.
+    /// Some of its entries, in their order.
     pub entries: Vec<FileEntry>,
-    /// The number of entries that are left out.
-    pub more: usize,
+    /// The number of all entries.
+    pub count: usize,
+    /// The last key of these, if more follow.
+    pub next: Option<String>,
 }
 
 /// An entry of a data file.

@@ -3,13 +3,14 @@
 use maud::{Markup, html};
 
 use super::Address;
+use super::address::file_path;
 use super::content::{File, FileEntry};
 use super::parts::at;
 use crate::report::{count, number};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, file: &File) -> Markup {
-    let File { path, commit, nodes, of, is_read_by_functions, entries, more } = file;
+    let File { path, commit, nodes, of, is_read_by_functions, entries, count: all, next } = file;
     html! {
         h1 { (visible(path)) }
         (at(address, commit))
@@ -18,7 +19,7 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
                 (0, false) => "No node's hierarchy leads to this file, so none of its lines does anything.",
                 (0, true) => "No node's hierarchy leads to this file. What functions make of it is not known here.",
                 (_, of_functions) => {
-                    (number(*nodes)) " of " (count(*of, "node")) " read it. " (idle(entries))
+                    (number(*nodes)) " of " (count(*of, "node")) " read it. " (idle(entries, *all))
                     @if of_functions { " What functions make of it is not in these numbers." }
                 }
             }
@@ -29,19 +30,27 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
                 tbody { @for entry in entries { (row(address, file, entry)) } }
             }
         }
-        @if *more > 0 { p.quiet { "and " (count(*more, "more key")) } }
+        @if let Some(next) = next {
+            p { a rel="next" href=(address.to(&file_path(path), &[("after", next)])) { "Next" } }
+        }
     }
 }
 
 /// The number of entries without effect.
-fn idle(entries: &[FileEntry]) -> Markup {
+fn idle(entries: &[FileEntry], total: usize) -> Markup {
     let idle = entries.iter().filter(|entry| entry.is_idle()).count();
+    let all = count(total, "key");
+    let shown = if entries.len() < total {
+        format!("these {} of its {all}", number(entries.len()))
+    } else {
+        format!("its {all}")
+    };
     html! {
         @match (idle, entries.len()) {
             (_, 0) => "It has no keys.",
-            (0, _) => "Each of its keys decides something on some node.",
-            (1, all) => b { "1 of its " (count(all, "key")) " decides nothing on any node." },
-            (_, all) => b { (number(idle)) " of its " (count(all, "key")) " decide nothing on any node." },
+            (0, _) => { "Each of " (shown) " decides something on some node." }
+            (1, _) => b { "Of " (shown) ", 1 decides nothing on any node." },
+            (_, _) => b { "Of " (shown) ", " (number(idle)) " decide nothing on any node." },
         }
     }
 }

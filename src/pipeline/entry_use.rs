@@ -10,17 +10,23 @@ use crate::hiera::budget::Cost;
 use crate::hiera::explain::provenance::{Contribution, contributions};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
+use crate::pipeline::{Pipeline, PipelineError};
 use crate::value::{Hash, Segment, Value, ValuePath};
 
 /// The maximum number of parts of an entry that are tried.
 const MAX_PARTS: usize = 200;
 
 /// The use of a data file.
+#[derive(Default)]
 pub struct FileUse {
     /// The nodes whose hierarchies lead to it.
     pub nodes: NodeSet,
-    /// Its entries, in the order of the file.
+    /// Some of its entries, in the order of the file.
     pub entries: Vec<EntryUse>,
+    /// The number of all entries.
+    pub count: usize,
+    /// The last key of these, if more follow.
+    pub next: Option<Arc<str>>,
 }
 
 /// The use of an entry: each node of the file is in one of the sets, unless it gets nothing from the entry.
@@ -61,15 +67,24 @@ enum Use {
     Unknown,
 }
 
-impl FileUse {
-    /// Returns the use of the file at `path`, found with no more work than `limit`; `None` if no node's hierarchy leads
-    /// to it.
-    pub fn of(revision: &Revision, path: &str, limit: Cost) -> Option<FileUse> {
-        let read = revision.files_read(&|other, _| **other == *path).remove(path)?;
+impl Pipeline {
+    /// Returns the use of the file at `path`: of the entries after the one for a key, at most this many, found with no
+    /// more work than `limit`. Returns `None` if no node's hierarchy leads to the file.
+    pub fn file_use(
+        &self,
+        revision: &Revision,
+        path: &str,
+        (after, most): (Option<&str>, usize),
+        limit: Cost,
+    ) -> Result<Option<FileUse>, PipelineError> {
+        let Some(read) = revision.files_read(&|other, _| **other == *path).remove(path) else { return Ok(None) };
         let trials = Trials { revision, path: path.into(), read: &read, left: Cell::new(limit) };
-        let keys = read.file.keys().iter().filter(|key| ***key != *LOOKUP_OPTIONS);
-        let entries = keys.map(|key| trials.entry(key)).collect();
-        Some(FileUse { nodes: read.nodes, entries })
+        let keys: Vec<&Arc<str>> = read.file.keys().iter().filter(|key| ***key != *LOOKUP_OPTIONS).collect();
+        let first = after.and_then(|after| keys.iter().position(|key| ***key == *after)).map_or(0, |at| at + 1);
+        let wanted = keys.iter().skip(first).take(most).take_while(|_| self.workers.stop.reason().is_none());
+        let entries = self.whole(|| Ok(wanted.map(|key| trials.entry(key)).collect()))?;
+        let next = keys.get(first + most).and_then(|_| keys.get(first + most - 1)).map(|key| (*key).clone());
+        Ok(Some(FileUse { nodes: read.nodes, entries, count: keys.len(), next }))
     }
 }
 

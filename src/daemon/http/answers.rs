@@ -69,7 +69,7 @@ pub enum View {
     /// The paths of the data files.
     Files { search: String, after: Option<String> },
     /// A data file.
-    File { path: String },
+    File { path: String, after: Option<String> },
     /// Everything that is wrong with data, `hiera.yaml` and profiles.
     Check,
     /// The commits of a branch, from one of them.

@@ -52,11 +52,11 @@ impl NodeView<'_> {
     }
 
     /// Returns the node's environment. If there are several environments, every part of an evaluation depends on it.
-    fn environment(&self, scope: &RecordingScope<'_>) -> &Environment {
+    pub(super) fn environment(&self, scope: &RecordingScope<'_>) -> &Environment {
         self.revision.environment.for_scope(scope)
     }
 
-    fn scope(&self) -> RecordingScope<'_> {
+    pub(super) fn scope(&self) -> RecordingScope<'_> {
         RecordingScope { scope: self.revision.fleet.scope(self.node), dependencies: self.dependencies }
     }
 }

@@ -82,7 +82,7 @@ impl Revision {
         found
     }
 
-    /// Looks a key up on nodes, as it is and with `replaced` files, and has both judged once for each class of nodes
+    /// Looks a key up on nodes, as it is and with the files of `replaced`, and has both judged once for each class of nodes
     /// that agree in both. There is nothing to judge once the work that is `left` is not enough.
     pub fn try_replaced<T>(
         &self,
@@ -91,20 +91,23 @@ impl Revision {
         left: &Cell<Cost>,
         judge: impl Fn(Option<Tried>) -> T,
     ) -> Vec<(NodeSet, T)> {
+        let within = |look_up: &dyn Fn(Cost) -> (Outcome, Cost)| {
+            let limit = left.get().at_most(Cost::OF_KEY);
+            let (outcome, cost) = look_up(limit);
+            left.set(left.get().minus(cost));
+            (limit == Cost::OF_KEY || cost.is_within(limit)).then_some(outcome)
+        };
         self.evaluate_per_class(nodes, |node, dependencies| {
-            let of_node = self.of_node(node);
+            let view = NodeView { revision: self, node, dependencies, answers: None };
             let recorder = Recorder::default();
-            let look_up = |replaced: &Replaced<'_>, recorder: Option<&Recorder>| {
-                let limit = left.get().at_most(Cost::OF_KEY);
-                let (outcome, cost) = of_node.look_up_with(dependencies, (replaced, limit), |lookup| {
-                    let lookup = recorder.into_iter().fold(lookup, Lookup::explained_by);
-                    (lookup.get(key, None), lookup.cost())
-                });
-                left.set(left.get().minus(cost));
-                (limit == Cost::OF_KEY || cost.is_within(limit)).then_some(outcome)
-            };
-            let both = look_up(&Replaced::default(), Some(&recorder)).zip(look_up(replaced, None));
-            judge(both.map(|(found, with)| Tried { found, steps: recorder.finish(), with }))
+            let found = within(&|limit| view.explain(key, &recorder, limit));
+            let scope = view.scope();
+            let sources = EditedSources { view: &view, replaced, known: RefCell::default() };
+            let with = within(&|limit| {
+                let lookup = Lookup::new(view.environment(&scope), &sources, &scope).within(limit);
+                (lookup.get(key, None), lookup.cost())
+            });
+            judge(found.zip(with).map(|(found, with)| Tried { found, steps: recorder.finish(), with }))
         })
     }
 
@@ -157,21 +160,14 @@ impl NodeRevision<'_> {
     }
 
     fn look_up<T>(&self, replaced: &Replaced<'_>, limit: Cost, ask: impl Fn(Lookup<'_>) -> T) -> T {
-        let ask = |_, dependencies: &Dependencies| self.look_up_with(dependencies, (replaced, limit), &ask);
-        evaluate_on(self.node, &self.revision.fleet, false, ask).0
-    }
-
-    /// Looks something up, and records everything that differs between nodes, if no levels are replaced.
-    fn look_up_with<T>(
-        &self,
-        dependencies: &Dependencies,
-        (replaced, limit): (&Replaced<'_>, Cost),
-        ask: impl Fn(Lookup<'_>) -> T,
-    ) -> T {
-        let view = NodeView { revision: self.revision, node: self.node, dependencies, answers: None };
-        let sources = ReplacingSources { node_revision: self, view, replaced, known: RefCell::default() };
-        let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), dependencies };
-        ask(Lookup::new(self.revision.environment.for_scope(&scope), &sources, &scope).within(limit))
+        let fleet = &self.revision.fleet;
+        let ask = |node, dependencies: &Dependencies| {
+            let view = NodeView { revision: self.revision, node, dependencies, answers: None };
+            let sources = ReplacingSources { node_revision: self, view, replaced, known: RefCell::default() };
+            let scope = RecordingScope { scope: fleet.scope(node), dependencies };
+            ask(Lookup::new(self.revision.environment.for_scope(&scope), &sources, &scope).within(limit))
+        };
+        evaluate_on(self.node, fleet, false, ask).0
     }
 
     /// Returns the levels that a search for a root key goes through if none of them has it, with their layers, highest
@@ -220,6 +216,26 @@ impl Sources for ReplacingSources<'_> {
 
     fn options(&self, owner: &OptionsOf) -> Option<FoundOptions> {
         if self.replaced.differ_in_options { None } else { self.view.options(owner) }
+    }
+}
+
+/// A revision as one node sees it, with other data files at the same places; everything that differs between nodes is
+/// recorded when it is read.
+struct EditedSources<'a> {
+    view: &'a NodeView<'a>,
+    replaced: &'a Replaced<'a>,
+    known: RefCell<HashMap<LayerId, Option<Resolved>>>,
+}
+
+impl Sources for EditedSources<'_> {
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        let edited = |hierarchy: Arc<Hierarchy>| Arc::new(self.replaced.with_files((*hierarchy).clone()));
+        let find = || self.view.hierarchy(layer).map(|hierarchy| hierarchy.map(edited));
+        self.known.borrow_mut().entry(layer.clone()).or_insert_with(find).clone()
+    }
+
+    fn options(&self, owner: &OptionsOf) -> Option<FoundOptions> {
+        self.view.options(owner)
     }
 
     fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {

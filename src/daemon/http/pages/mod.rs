@@ -99,7 +99,10 @@ async fn files(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn file_of_data(state: Shared, Name(path): Name, parameters: Parameters) -> Response {
-    answer(&state, parameters, &[], |_| Ok(View::File { path })).await
+    answer(&state, parameters, &["after"], |parameters| {
+        Ok(View::File { path, after: parameters.text("after").map(str::to_owned) })
+    })
+    .await
 }
 
 async fn check(state: Shared, parameters: Parameters) -> Response {

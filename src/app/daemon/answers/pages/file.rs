@@ -1,10 +1,13 @@
 //! A data file, with what its entries decide.
 
-use super::{NAMES, Result, part};
+use super::{Result, part};
 use crate::app::daemon::answers::{MAX_REQUEST_COST, RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
 use crate::page::content::{Content, File, FileEntry};
 use crate::pipeline::{EntryUse, FileUse, Pipeline};
+
+/// The number of keys in a part of a file.
+const KEYS: usize = 50;
 
 /// Returns the paths of the data files that have a text, from one of them on.
 pub(super) fn list(
@@ -17,22 +20,26 @@ pub(super) fn list(
 }
 
 /// Returns what the entries of a data file decide.
-pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, path: &str) -> Result<Content> {
+pub(super) fn content(
+    pipeline: &Pipeline,
+    requested: &RequestedRevision,
+    (path, after): (&str, Option<&str>),
+) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     if !revision.data_files().contains(path) {
         return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}", requested.commit)));
     }
-    let found = FileUse::of(&revision, path, MAX_REQUEST_COST);
-    let (nodes, entries) = found.map_or((0, Vec::new()), |found| (found.nodes.len(), found.entries));
-    let more = entries.len().saturating_sub(NAMES);
+    let found = pipeline.file_use(&revision, path, (after, KEYS), MAX_REQUEST_COST).map_err(broken)?;
+    let FileUse { nodes, entries, count, next } = found.unwrap_or_default();
     Ok(Content::File(File {
         path: path.to_owned(),
         commit: requested.commit.to_string(),
-        nodes,
+        nodes: nodes.len(),
         of: pipeline.fleet.len(),
         is_read_by_functions: revision.functions_may_read(path),
-        entries: entries.into_iter().take(NAMES).map(|entry| shown(entry, pipeline)).collect(),
-        more,
+        entries: entries.into_iter().map(|entry| shown(entry, pipeline)).collect(),
+        count,
+        next: next.map(|key| key.to_string()),
     }))
 }
 

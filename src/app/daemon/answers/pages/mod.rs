@@ -70,7 +70,7 @@ impl EffectiveValues {
                 }
                 View::Ladder { node, key } => ladder::content(pipeline, &requested, (node, key))?,
                 View::Files { search, after } => file::list(pipeline, &requested, (search, after.as_deref()))?,
-                View::File { path } => file::content(pipeline, &requested, path)?,
+                View::File { path, after } => file::content(pipeline, &requested, (path, after.as_deref()))?,
                 View::Check => self.check(pipeline, &requested)?,
                 View::Key { key } => key::content(pipeline, &requested, key)?,
                 View::Search { text } => search::content(pipeline, &requested, text)?,
