@@ -69,9 +69,9 @@ struct Server {
 impl Server {
     fn start(made: &Synthetic) -> Result<Server> {
         let mut command = made.subject.hierad();
-        let mut process = command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn()?;
+        let mut process = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn()?;
         let mut line = String::new();
-        BufReader::new(process.stdout.take().ok_or("no pipe")?).read_line(&mut line)?;
+        BufReader::new(process.stderr.take().ok_or("no pipe")?).read_line(&mut line)?;
         let address = line.rsplit("http://").next().map(|address| address.trim().trim_end_matches('/').to_owned());
         Ok(Server { process, address: address.ok_or("no address")? })
     }

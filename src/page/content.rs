@@ -208,8 +208,32 @@ pub struct Start {
     pub blind_spots: Vec<BlindSpot>,
     /// The last commits, newest first.
     pub commits: Vec<Entry>,
-    /// The last reports of a daemon, the latest first; none without a queue.
+    /// The parts that only a daemon has.
+    pub live: Live,
+}
+
+/// The parts of the overview that change while a daemon works; empty without a queue.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    /// The last reports, the latest first.
     pub reports: Vec<StoredReport>,
+    /// The work that is not done, the oldest first.
+    pub work: Vec<Work>,
+}
+
+/// A commit that is not resolved, or a report that is not delivered.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// The repository.
+    pub repository: String,
+    /// The branch, with the kind of the event if that is unusual.
+    pub branch: String,
+    /// The commit.
+    pub commit: String,
+    /// The state in words.
+    pub words: String,
+    /// The error of the last attempt.
+    pub error: Option<String>,
 }
 
 /// Something that cannot be seen.

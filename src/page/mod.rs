@@ -78,6 +78,11 @@ pub fn document(frame: &Frame, content: &Content) -> String {
     whole(address, &visible(&title), &body).into_string()
 }
 
+/// Returns the parts of the overview that change while a daemon works.
+pub fn live(live: &content::Live) -> String {
+    start::live(live).into_string()
+}
+
 /// Returns the document that says why there is no view.
 pub fn problem(address: &Address, title: &str, detail: &str) -> String {
     let body = html! {

@@ -7,3 +7,11 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   document.querySelector('main input[type=search]:not([hidden]), input[type=search]')?.focus();
 });
+
+// New reports appear by themselves where a daemon makes them.
+const live = document.querySelector('[data-live]');
+if (live) {
+  const events = new EventSource(live.dataset.live);
+  events.addEventListener('live', (event) => { live.innerHTML = event.data; });
+  addEventListener('pagehide', () => events.close());
+}

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::content::{BlindSpot, Start, StoredReport};
+use super::content::{BlindSpot, Live, Start, StoredReport, Work};
 use super::lists::entries;
 use super::parts::at;
 use super::{Address, Frame};
@@ -38,10 +38,7 @@ pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
                 }
             }
         }
-        @if !start.reports.is_empty() {
-            h2 { "Last reports" }
-            (reports(&start.reports))
-        }
+        div data-live="/live" aria-live="polite" { (live(&start.live)) }
         h2 { "Last commits" }
         (entries(address, &start.commits))
         p { a href=(address.to("/commits", &[])) { "All commits" } }
@@ -86,7 +83,39 @@ fn branches(address: &Address, branches: &[String]) -> Markup {
     }
 }
 
-fn reports(reports: &[StoredReport]) -> Markup {
+/// The parts that change while a daemon works.
+pub(super) fn live(Live { reports, work }: &Live) -> Markup {
+    html! {
+        @if !work.is_empty() {
+            h2 { "Work that is not done" }
+            (unfinished(work))
+        }
+        @if !reports.is_empty() {
+            h2 { "Last reports" }
+            (stored(reports))
+        }
+    }
+}
+
+fn unfinished(work: &[Work]) -> Markup {
+    html! {
+        table.commits-list {
+            thead { tr { th scope="col" { "Commit" } th scope="col" { "Branch" } th scope="col" { "State" } } }
+            tbody {
+                @for Work { repository, branch, commit, words, error } in work {
+                    @let address = Address { repository: Some(repository.clone()), revision: None };
+                    tr {
+                        td { a href=(address.commit(commit)) { code { (commit.chars().take(8).collect::<String>()) } } }
+                        td { (visible(branch)) }
+                        td { (words) @if let Some(error) = error { ": " (visible(error)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn stored(reports: &[StoredReport]) -> Markup {
     html! {
         table.commits-list {
             thead { tr { th scope="col" { "Commit" } th scope="col" { "Branch" } th scope="col" { "Reported" } } }

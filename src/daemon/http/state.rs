@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -35,6 +35,9 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of clients of the stream.
 const MAX_LISTENERS: usize = 64;
 
+/// The maximum number of browsers that show the overview.
+const MAX_VIEWERS: usize = 512;
+
 /// The maximum number of webhooks about requests whose bodies are kept at a time, in total and from one client.
 const MAX_BODIES: usize = 8;
 const MAX_BODIES_OF_CLIENT: usize = 4;
@@ -47,6 +50,10 @@ pub(super) struct State {
     pub(super) shutdown: Shutdown,
     /// The permits of the stream's clients.
     pub(super) listeners: Arc<Semaphore>,
+    /// The permits of browsers that show the overview.
+    pub(super) viewers: Arc<Semaphore>,
+    /// The text that these were sent last, and when it was read.
+    pub(super) live: Mutex<Option<(Instant, Arc<str>)>>,
     /// The projects whose requests are reviewed.
     pub(super) projects: Vec<Project>,
     /// The places for bodies that are kept.
@@ -94,9 +101,11 @@ impl State {
         handle: Arc<ServiceHandle>,
         shutdown: Shutdown,
     ) -> State {
-        let [listeners, work] = [MAX_LISTENERS, MAX_QUESTIONS].map(|permits| Arc::new(Semaphore::new(permits)));
+        let [listeners, viewers, work] =
+            [MAX_LISTENERS, MAX_VIEWERS, MAX_QUESTIONS].map(|permits| Arc::new(Semaphore::new(permits)));
         let bodies = Places::new(MAX_BODIES, MAX_BODIES_OF_CLIENT);
-        State { options, queue, handle, shutdown, listeners, projects, bodies, answers, work }
+        let live = Mutex::default();
+        State { options, queue, handle, shutdown, listeners, viewers, live, projects, bodies, answers, work }
     }
 
     /// Returns the effective values of a repository, which need not be named if it is the only one.

@@ -82,8 +82,8 @@ impl Revision {
         found
     }
 
-    /// Looks a key up on nodes, as it is and with the files of `replaced`, and has both judged once for each class of nodes
-    /// that agree in both. There is nothing to judge once the work that is `left` is not enough.
+    /// Looks a key up on nodes, as it is and with the files of `replaced`, and has both judged once for each class of
+    /// nodes that agree in both. There is nothing to judge once the work that is `left` is not enough.
     pub fn try_replaced<T>(
         &self,
         (key, nodes): (&str, NodeSet),

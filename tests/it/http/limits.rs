@@ -93,7 +93,7 @@ fn slow_clients_are_dropped() {
 fn idle_connections_keep_nobody_out() {
     let site = Sandbox::of(SITE);
     let daemon = impatient(&site);
-    let crowd: Vec<_> = (0..600).map(|_| daemon.connect()).collect();
+    let crowd: Vec<_> = (0..1000).map(|_| daemon.connect()).collect();
     for _ in 0..5 {
         daemon.get("/health/ready").ok();
     }

@@ -14,8 +14,12 @@ struct Listener(BufReader<TcpStream>);
 
 impl Listener {
     fn new(daemon: &Daemon, headers: &str) -> Listener {
+        Listener::of(daemon, "/v1/reports/stream", headers)
+    }
+
+    fn of(daemon: &Daemon, path: &str, headers: &str) -> Listener {
         let mut stream = daemon.connect();
-        stream.write_all(&request("GET", "/v1/reports/stream", headers, b"")).unwrap();
+        stream.write_all(&request("GET", path, headers, b"")).unwrap();
         let mut listener = Listener(BufReader::new(stream));
         assert_eq!(listener.line(), "HTTP/1.1 200 OK");
         while !listener.line().is_empty() {}
@@ -42,6 +46,24 @@ impl Listener {
         let (number, report) = (number.unwrap(), report.unwrap());
         assert_eq!(report["event"]["number"], number);
         (number, report["after"]["summary"].as_str().unwrap().to_owned())
+    }
+}
+
+#[test]
+fn open_overviews_get_new_reports() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let mut viewers: Vec<Listener> = (0..500).map(|_| Listener::of(&daemon, "/live", "")).collect();
+    site.files("-- data/common.yaml\nmotd: one\n");
+    let commit = site.commit("one").to_string();
+    for viewer in &mut viewers {
+        let mut sent = String::new();
+        while !sent.starts_with("data: ") {
+            sent = viewer.line();
+        }
+        let part = sent.trim_start_matches("data: ");
+        assert!(part.contains(&format!("/commits/{commit}")), "{part}");
+        assert!(daemon.get("/").ok().contains(part), "{part}");
     }
 }
 

@@ -22,7 +22,7 @@ use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
 
 /// The maximum number of connections. Beyond that, slow ones are ended.
-pub(in crate::daemon::http) const MAX_CONNECTIONS: usize = 256;
+pub(in crate::daemon::http) const MAX_CONNECTIONS: usize = 768;
 
 /// The maximum size of a request's head, in bytes.
 const MAX_HEAD: usize = 1 << 16;

@@ -1,6 +1,7 @@
 //! The page: views of nodes, keys and commits for a browser.
 
 mod headers;
+mod live;
 
 use std::sync::Arc;
 
@@ -17,15 +18,9 @@ use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::state::State;
 use super::values::revision;
-use crate::daemon::queue::StoredReport;
-use crate::event::JobNumber;
-use crate::page::content::{self, Content};
+use crate::page::content::Content;
 use crate::page::{self, Address, Frame};
-use crate::report::branch_label;
 use crate::workers::Stop;
-
-/// The number of reports in the overview.
-const REPORTS: u32 = 10;
 
 /// The maximum number of variables that are set.
 const MAX_SET: usize = 7;
@@ -41,6 +36,7 @@ pub(super) fn routes() -> Router<Arc<State>> {
     };
     Router::new()
         .route("/", get(start))
+        .route("/live", get(live::listen))
         .route("/nodes", get(nodes))
         .route("/nodes/{name}", get(node))
         .route("/keys", get(keys))
@@ -206,16 +202,6 @@ fn html(text: String) -> Response {
 /// Adds to the overview what only the daemon knows.
 async fn with_daemon(state: &State, content: Content) -> Result<Content, Problem> {
     let Content::Start(mut start) = content else { return Ok(content) };
-    let reports = state.queue(state.queue.reports(JobNumber::MAX, REPORTS)).await?;
-    start.reports = reports.into_iter().map(stored).collect();
+    start.live = live::read_queue(state).await?;
     Ok(Content::Start(start))
-}
-
-fn stored(StoredReport { job, time }: StoredReport) -> content::StoredReport {
-    content::StoredReport {
-        repository: job.name.repository.to_string(),
-        branch: branch_label(&job.event).into_owned(),
-        commit: job.event.after.to_string(),
-        time: time.to_string(),
-    }
 }

@@ -20,7 +20,7 @@ use crate::git::{BranchPatterns, CommitInfo};
 use crate::hiera::explain::provenance::Contribution;
 use crate::hiera::{LookupError, Outcome};
 use crate::history::commits::Span;
-use crate::page::content::{BlindSpot, Commits, Content, Entry, Names, Origin, Shown, Start};
+use crate::page::content::{BlindSpot, Commits, Content, Entry, Live, Names, Origin, Shown, Start};
 use crate::pipeline::Pipeline;
 use crate::puppet::json::{compact, pretty};
 use crate::report;
@@ -93,7 +93,7 @@ impl EffectiveValues {
             branches: branches.into_keys().map(|branch| branch.to_string()).collect(),
             blind_spots: spots.into_iter().map(unseen).collect(),
             commits: self.some_commits(requested, None, LAST_COMMITS)?.0,
-            reports: Vec::new(),
+            live: Live::default(),
         })))
     }
 
