@@ -10,7 +10,6 @@ use super::{Global, Result};
 use crate::app::{NodePair, Workspace};
 use crate::diff::Diff;
 use crate::git::BranchName;
-use crate::node::Assignment;
 use crate::pattern::Pattern;
 use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{Between, ComparedNode};
@@ -68,7 +67,7 @@ fn compare(
     arguments: &Arguments,
     (nodes, point): (Diff<ComparedNode>, RevisionId),
 ) -> Result<Comparison> {
-    let workspaces = nodes.as_ref().map(|node| in_environment(workspace, node));
+    let workspaces = nodes.as_ref().map(|node| workspace.in_environment(node.environment.as_deref()));
     let Diff { before: first, after: second } = Diff::new(workspaces.before?, workspaces.after?);
     let branch = second.branch(&arguments.revision)?;
     check_existence(global, workspace, branch.as_ref(), &nodes)?;
@@ -76,15 +75,6 @@ fn compare(
     let pair = NodePair::of_two(sides, branch.as_ref(), point)?;
     let chosen = Chosen { node: Vec::new(), key: arguments.key.clone() };
     chosen.compare_nodes(&pair, point, Between::Nodes(nodes))
-}
-
-/// Returns the workspace with all nodes in the environment of the compared node, if it has one.
-fn in_environment(workspace: &Workspace, node: &ComparedNode) -> Result<Workspace> {
-    let mut workspace = workspace.clone();
-    if let Some(environment) = &node.environment {
-        workspace.what_if = vec![format!("environment={environment}").parse::<Assignment>()?];
-    }
-    Ok(workspace)
 }
 
 /// Fails if there is no such node, and prints the errors of profiles that cannot be read.

@@ -146,6 +146,21 @@ pub struct Check {
     pub faults: Vec<Fault>,
     /// The number of faults that are left out.
     pub more: usize,
+    /// The policies that judge changes, or the reason why they cannot be read.
+    pub policies: Result<Vec<Policy>, String>,
+}
+
+/// A policy that judges changes.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The name.
+    pub name: String,
+    /// The weight of a hit.
+    pub level: &'static str,
+    /// The sentence that tells people what to do.
+    pub message: String,
+    /// The people who must look at it.
+    pub reviewers: Vec<String>,
 }
 
 /// Something wrong.

@@ -25,6 +25,15 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
                     button { "Compare" }
                 }
             }
+            li {
+                form action="/compare" {
+                    (hidden(address))
+                    input type="hidden" name="node" value=(node.name);
+                    label { "Compare it in " input name="environment" placeholder="an environment" autocomplete="off"; }
+                    label { "with " input name="environment" placeholder="another" autocomplete="off"; }
+                    button { "Compare" }
+                }
+            }
         }
         h2 { "Values" }
         (search_field(address, path, &node.search, "Find a key of this node"))

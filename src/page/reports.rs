@@ -11,7 +11,7 @@ use crate::report::{Between, Report};
 use crate::visible::visible;
 
 /// The maximum size of a report in a view, in bytes.
-const BUDGET: usize = 1 << 20;
+const BUDGET: usize = 150 << 10;
 
 /// The maximum number of variables in the form, those that are set among them.
 const MAX_VARIABLES: usize = 8;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::fleet::{ReadFile, Replaced, Revision, Tried};
+use crate::fleet::{ReadFile, Replaced, Revision, Tried, parallel};
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
 use crate::hiera::budget::Cost;
@@ -78,11 +78,17 @@ impl Pipeline {
         limit: Cost,
     ) -> Result<Option<FileUse>, PipelineError> {
         let Some(read) = revision.files_read(&|other, _| **other == *path).remove(path) else { return Ok(None) };
-        let trials = Trials { revision, path: path.into(), read: &read, left: Cell::new(limit) };
+        let path: Arc<str> = path.into();
         let keys: Vec<&Arc<str>> = read.file.keys().iter().filter(|key| ***key != *LOOKUP_OPTIONS).collect();
         let first = after.and_then(|after| keys.iter().position(|key| ***key == *after)).map_or(0, |at| at + 1);
-        let wanted = keys.iter().skip(first).take(most).take_while(|_| self.workers.stop.reason().is_none());
-        let entries = self.whole(|| Ok(wanted.map(|key| trials.entry(key)).collect()))?;
+        let wanted: Vec<&Arc<str>> = keys.iter().copied().skip(first).take(most).collect();
+        // Each has the same share, so that the result does not depend on the order of the work.
+        let share = Cost { steps: limit.steps / most.max(1), text: limit.text / most.max(1) };
+        let entry = |root: &&Arc<str>| {
+            let left = if self.workers.stop.reason().is_some() { Cost::NONE } else { share };
+            Trials { revision, path: path.clone(), read: &read, left: Cell::new(left) }.entry(root)
+        };
+        let entries = self.whole(|| Ok(parallel::map(&wanted, &self.workers, "trying entries", entry)))?;
         let next = keys.get(first + most).and_then(|_| keys.get(first + most - 1)).map(|key| (*key).clone());
         Ok(Some(FileUse { nodes: read.nodes, entries, count: keys.len(), next }))
     }

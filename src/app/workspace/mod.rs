@@ -188,6 +188,15 @@ impl Workspace {
         self.guard.clone()
     }
 
+    /// Returns the workspace with all nodes in an environment, or as it is if there is none.
+    pub fn in_environment(&self, environment: Option<&str>) -> Result<Workspace> {
+        let mut workspace = self.clone();
+        if let Some(environment) = environment {
+            workspace.what_if = vec![format!("environment={environment}").parse::<Assignment>()?];
+        }
+        Ok(workspace)
+    }
+
     /// Returns true if the settings declare commands as backends, which may use the terminal themselves.
     pub fn runs_commands(&self) -> bool {
         self.settings.backends.functions.values().any(|declared| matches!(declared, DeclaredFunction::Command(_)))

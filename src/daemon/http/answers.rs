@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::diff::Diff;
 use crate::git::CommitId;
 use crate::page::content::Content;
 use crate::pattern::Pattern;
-use crate::report::Format;
+use crate::report::{ComparedNode, Format};
 use crate::value::Value;
 use crate::workers::Stop;
 
@@ -78,8 +79,8 @@ pub enum View {
     Commit { id: String },
     /// The changes between two revisions.
     Diff { from: String, to: String },
-    /// The differences between two nodes.
-    Compare { nodes: [String; 2] },
+    /// The differences between two nodes, or between a node in two environments.
+    Compare(Diff<ComparedNode>),
     /// The effect of other values of variables on a node, in the form `NAME=VALUE`.
     WhatIf { node: String, set: Vec<String> },
     /// The commits that changed keys.

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use super::problem::Problem;
 
 /// The parameters that may be given several times.
-const REPEATED: [&str; 3] = ["key", "node", "set"];
+const REPEATED: [&str; 4] = ["environment", "key", "node", "set"];
 
 /// The name in a path.
 pub(super) struct Name(pub(super) String);

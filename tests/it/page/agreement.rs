@@ -97,6 +97,8 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     assert_eq!(headline("/diff?from=HEAD~2&to=HEAD"), report("diff HEAD~2 HEAD --allow-blind")["headline"]);
     let compared = report("compare --node n1 --node n3");
     assert_eq!(headline("/compare?node=n1&node=n3"), compared["headline"]);
+    let compared = report("compare --node n1 --environment x --environment y");
+    assert_eq!(headline("/compare?node=n1&environment=x&environment=y"), compared["headline"]);
     let printed = site.hierad("render --allow-blind --node n1 --set role=db --set site=y --format ndjson");
     let with: Json = serde_json::from_str(printed.ok()).unwrap();
     let same = |(key, value): (&String, &Result<Json, String>)| match value {

@@ -32,6 +32,8 @@ fn views(commit: &str) -> Vec<String> {
         format!("/diff?from={commit}~&to={commit}"),
         "/compare?node=web01&node=db01".to_owned(),
         "/compare?node=web01&node=%3Cimg%20src=x%3E".to_owned(),
+        "/compare?node=web01&environment=%3Cimg%20src=x%3E&environment=y".to_owned(),
+        "/compare?node=web01&environment=x&environment=y".to_owned(),
         "/what-if?node=web01&set=%3Cimg%20src=x%3E%3D1".to_owned(),
         "/what-if?node=web01&set=%3Cimg%20src=x%3E".to_owned(),
         "/nodes/%3Cimg%20src=x%3E".to_owned(),
@@ -43,12 +45,16 @@ fn views(commit: &str) -> Vec<String> {
 #[test]
 fn hostile_names_and_values_are_text() {
     let site = Sandbox::of(SITE);
+    site.settings(
+        "profiles: [profiles]\npolicies:\n- {name: x, level: warning, message: '<img src=x> in a policy', kinds: error}\n",
+    );
     let key = "'<script>alert(1)</script>'";
     site.files(&format!(
         "-- data/roles/<img src=x>.yaml\n{key}: 1\n-- data/common.yaml\n{key}: '\"><img src=x onerror=alert(1)>'\nmotd: \"\\e]0;x\\a\\u202e\"\nlist: [1]\n"
     ));
     let commit = site.commit("</title><script>alert(2)</script>").to_string();
     let page = Daemon::serve(site.root(), "");
+    assert!(page.get("/check").ok().contains("&lt;img src=x&gt; in a policy"));
     for view in views(&commit) {
         let answer = page.get(&view);
         let body = &answer.body;

@@ -18,8 +18,10 @@ use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::state::State;
 use super::values::revision;
+use crate::diff::Diff;
 use crate::page::content::Content;
 use crate::page::{self, Address, Frame};
+use crate::report::ComparedNode;
 use crate::workers::Stop;
 
 /// The maximum number of variables that are set.
@@ -126,10 +128,23 @@ async fn diff(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn compare(state: Shared, parameters: Parameters) -> Response {
-    answer(&state, parameters, &["node"], |parameters| {
-        let nodes: Vec<String> = parameters.all("node").map(|name| name.trim().to_owned()).collect();
-        let nodes = nodes.try_into().map_err(|_| Problem::wrong("name two nodes: node=A&node=B"))?;
-        Ok(View::Compare { nodes })
+    answer(&state, parameters, &["node", "environment"], |parameters| {
+        let given =
+            |name| -> Vec<&str> { parameters.all(name).map(str::trim).filter(|text| !text.is_empty()).collect() };
+        let node = |name: &str, environment: Option<&str>| ComparedNode {
+            name: name.into(),
+            environment: environment.map(Into::into),
+        };
+        match (&given("node")[..], &given("environment")[..]) {
+            ([first, second], []) => Ok(Diff::new(node(first, None), node(second, None))),
+            ([name], [first, second]) => Ok(Diff::new(node(name, Some(first)), node(name, Some(second)))),
+            _ => {
+                let text =
+                    "name two nodes: node=A&node=B, or one in two environments: node=A&environment=X&environment=Y";
+                Err(Problem::wrong(text))
+            }
+        }
+        .map(View::Compare)
     })
     .await
 }

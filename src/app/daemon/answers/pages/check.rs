@@ -4,8 +4,9 @@ use super::Result;
 use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken};
 use crate::checks;
 use crate::diagnostic::Severity;
-use crate::page::content::{Check, Content, Fault};
+use crate::page::content::{Check, Content, Fault, Policy};
 use crate::pipeline::Pipeline;
+use crate::policy::Rule;
 
 /// The maximum number of faults.
 const MAX_FAULTS: usize = 200;
@@ -19,7 +20,18 @@ impl EffectiveValues {
         found.retain(|fault| fault.severity >= least);
         let more = found.len().saturating_sub(MAX_FAULTS);
         let faults = found.into_iter().take(MAX_FAULTS).map(|fault| shown(fault, pipeline)).collect();
-        Ok(Content::Check(Check { commit: requested.commit.to_string(), faults, more }))
+        let policies = self.workspace.policies_to_try(requested.point()).map_err(|error| error.to_string());
+        let policies = policies.map(|policies| policies.rules.iter().map(policy).collect());
+        Ok(Content::Check(Check { commit: requested.commit.to_string(), faults, more, policies }))
+    }
+}
+
+fn policy(Rule { name, level, message, reviewers, .. }: &Rule) -> Policy {
+    Policy {
+        name: name.to_string(),
+        level: level.as_str(),
+        message: message.to_string(),
+        reviewers: reviewers.to_vec(),
     }
 }
 

@@ -1,13 +1,17 @@
 //! A data file, with what its entries decide.
 
 use super::{Result, part};
-use crate::app::daemon::answers::{MAX_REQUEST_COST, RequestedRevision, broken};
+use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
+use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
 use crate::page::content::{Content, File, FileEntry};
 use crate::pipeline::{EntryUse, FileUse, Pipeline};
 
 /// The number of keys in a part of a file.
-const KEYS: usize = 50;
+const KEYS: usize = 25;
+
+/// The maximum work for them.
+const WORK: Cost = Cost { steps: 16 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
 /// Returns the paths of the data files that have a text, from one of them on.
 pub(super) fn list(
@@ -29,7 +33,7 @@ pub(super) fn content(
     if !revision.data_files().contains(path) {
         return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}", requested.commit)));
     }
-    let found = pipeline.file_use(&revision, path, (after, KEYS), MAX_REQUEST_COST).map_err(broken)?;
+    let found = pipeline.file_use(&revision, path, (after, KEYS), WORK).map_err(broken)?;
     let FileUse { nodes, entries, count, next } = found.unwrap_or_default();
     Ok(Content::File(File {
         path: path.to_owned(),

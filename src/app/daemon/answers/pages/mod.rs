@@ -48,7 +48,7 @@ impl EffectiveValues {
             View::Commits { after } => return self.commits(&requested, after.as_deref()),
             View::Commit { id } => return self.report(None, id, stop),
             View::Diff { from, to } => return self.report(Some(from), to, stop),
-            View::Compare { nodes: [first, second] } => return self.compared(&requested, [first, second], stop),
+            View::Compare(nodes) => return self.compared(&requested, nodes, stop),
             View::WhatIf { node, set } => return self.what_if(&requested, (node, set), stop),
             View::Changes(request) => return self.changes(request, stop),
             _ => {}

@@ -25,16 +25,19 @@ impl EffectiveValues {
         })
     }
 
-    /// Returns the report on the differences between two nodes.
+    /// Returns the report on the differences between two nodes, or between a node in two environments.
     pub(super) fn compared(
         &self,
         requested: &RequestedRevision,
-        [first, second]: [&str; 2],
+        nodes: &Diff<ComparedNode>,
         stop: &Arc<dyn Stop>,
     ) -> Result<Content> {
-        let node = |name: &str| ComparedNode { name: name.into(), environment: None };
-        let between = Between::Nodes(Diff::new(node(first), node(second)));
-        let sides = [(&self.workspace, first), (&self.workspace, second)];
+        let workspace = |node: &ComparedNode| self.workspace.in_environment(node.environment.as_deref());
+        let workspaces = Diff::new(workspace(&nodes.before), workspace(&nodes.after));
+        let first = workspaces.before.map_err(|error| AnswerError::Wrong(error.to_string()))?;
+        let second = workspaces.after.map_err(|error| AnswerError::Wrong(error.to_string()))?;
+        let sides = [(&first, &*nodes.before.name), (&second, &*nodes.after.name)];
+        let between = Between::Nodes(nodes.clone());
         Ok(Content::Report(Box::new(self.compare(requested, sides, between, stop)?)))
     }
 

@@ -14,7 +14,7 @@ use crate::value::{Hash, Value};
 const MIN_TEXT: usize = 3;
 
 /// The maximum number of keys whose values are looked at.
-const MAX_KEYS: usize = 200;
+const MAX_KEYS: usize = 50;
 
 /// Returns what has a text.
 pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Content> {
