@@ -62,7 +62,7 @@ fn row(address: &Address, file: &File, entry: &FileEntry) -> Markup {
             th scope="row" { a href=(address.key(&entry.key)) { (visible(&entry.key)) } }
             td.share {
                 @if entry.is_idle() { span.word.doubt { "nothing" } } @else {
-                    b { (number(entry.decides)) }
+                    b { (number(entry.decides)) } @if entry.decides == 1 { " node" } @else { " nodes" }
                     @let share = format!("{} of {}", number(entry.decides), count(file.nodes, "node"));
                     meter min="0" max=(file.nodes) value=(entry.decides) aria-label=(share) { (share) }
                 }

@@ -125,7 +125,7 @@ fn navigation(address: &Address) -> Markup {
                 a href=(address.to("/commits", &[])) { "Commits" }
                 a href=(address.to("/check", &[])) { "Check" }
             }
-            (search_field(address, "/search", "", "Find a node, a key, a file or a value"))
+            (search_field(address, "/search", "", "Find a name or a value"))
         }
     }
 }
