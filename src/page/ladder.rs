@@ -11,7 +11,7 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
     html! {
         h1 { (visible(&ladder.key)) " on " a href=(address.node(&ladder.node, None)) { (visible(&ladder.node)) } }
         (at(address, &ladder.commit))
-        p.answer {
+        div.answer {
             @match &ladder.shown {
                 Some(shown) => (value(shown)),
                 None => "No level has a value.",

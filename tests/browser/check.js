@@ -1,7 +1,12 @@
 // Looks at views in a real Chromium: check.js ADDRESS [PATH...]
 //
 // Prints a line for each fault: what axe-core finds serious, what the content security policy refuses, errors of
-// scripts, texts wider than the window, and views that say something else without scripts. Exit status 1 if there is one.
+// scripts and of the markup, texts wider than the window, and views that say something else without scripts. Exit
+// status 1 if there is one.
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { chromium } = require('playwright-core');
 
 const [address, ...paths] = process.argv.slice(2);
@@ -55,7 +60,25 @@ async function tab(page, fault) {
   if (unseen.length) fault(`the focus is not shown on ${unseen.length} elements`);
 }
 
+// Adds what the Nu Html Checker finds wrong.
+async function validate() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hierad-page-'));
+  const files = await Promise.all(paths.map(async (view, at) => {
+    const file = path.join(folder, `${at}.html`);
+    fs.writeFileSync(file, await (await fetch(address + view)).text());
+    return file;
+  }));
+  const checker = ['-jar', require('vnu-jar'), '--errors-only', '--format', 'json', '--stdout', ...files];
+  const checked = spawnSync('java', checker, { encoding: 'utf8', maxBuffer: 1 << 26 });
+  fs.rmSync(folder, { recursive: true });
+  if (checked.error || !checked.stdout) return faults.push(`the checker of markup: ${checked.error ?? checked.stderr}`);
+  JSON.parse(checked.stdout).messages.forEach(({ url, lastLine, message }) => {
+    faults.push(`${paths[parseInt(path.basename(url), 10)]}: line ${lastLine}: ${message}`);
+  });
+}
+
 (async () => {
+  await validate();
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'],
