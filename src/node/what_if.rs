@@ -72,6 +72,21 @@ fn parse_json(text: &str) -> Result<Value, String> {
 }
 
 impl Assignment {
+    /// Returns true if it sets the variable of this name, as data reads it, a part of it, or something around it. The
+    /// environment concerns all data.
+    pub fn concerns(&self, name: &str) -> bool {
+        let joined = |steps: &[Arc<str>]| steps.join(".");
+        let own = match &self.variable {
+            Variable::Environment => return true,
+            // Facts are variables, too.
+            Variable::Facts(steps) => vec![format!("facts.{}", joined(steps)), joined(steps)],
+            Variable::Trusted(steps) => vec![format!("trusted.{}", joined(steps))],
+            Variable::Top(steps) => vec![joined(steps)],
+        };
+        let is_inside = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
+        own.iter().any(|own| own == name || is_inside(own, name) || is_inside(name, own))
+    }
+
     /// Returns true if it sets the environment.
     pub fn is_of_environment(&self) -> bool {
         self.variable == Variable::Environment

@@ -44,6 +44,10 @@ pub struct WhatIf {
     pub node: String,
     /// The variables with their values, as `--set` takes them.
     pub set: Vec<String>,
+    /// The variables that data reads, as in [`Node`].
+    pub variables: Vec<(String, Option<String>)>,
+    /// Those of `set` that no data reads.
+    pub unread: Vec<String>,
     /// The values without and with them; `None` if nothing is set.
     pub report: Option<Report>,
 }
@@ -191,20 +195,20 @@ pub struct Found {
     pub keys: Names,
     /// The data files.
     pub files: Names,
-    /// The keys with values that have the text.
+    /// The values that have the text.
     pub values: Vec<FoundValue>,
     /// True if there may be more of these.
     pub has_more_values: bool,
 }
 
-/// A key with values that have a text.
+/// A value that has a text.
 #[derive(Debug, Clone)]
 pub struct FoundValue {
     /// The key.
     pub key: String,
-    /// The number of nodes with such values.
+    /// The number of nodes that have it.
     pub nodes: usize,
-    /// One of the values.
+    /// The value.
     pub shown: Shown,
 }
 

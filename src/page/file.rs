@@ -26,7 +26,7 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
         }
         @if !entries.is_empty() {
             table.values {
-                thead { tr { th scope="col" { "Line" } th scope="col" { "Key" } th scope="col" { "Decides on" } th scope="col" { "Else" } } }
+                thead { tr { th scope="col" { "Line" } th scope="col" { "Key" } th scope="col" { "Decides on" } th scope="col" { "On other nodes" } } }
                 tbody { @for entry in entries { (row(address, file, entry)) } }
             }
         }
@@ -48,6 +48,7 @@ fn idle(entries: &[FileEntry], total: usize) -> Markup {
     html! {
         @match (idle, entries.len()) {
             (_, 0) => "It has no keys.",
+            (0, 1) => "Its key decides something on some node.",
             (0, _) => { "Each of " (shown) " decides something on some node." }
             (1, _) => b { "Of " (shown) ", 1 decides nothing on any node." },
             (_, _) => b { "Of " (shown) ", " (number(idle)) " decide nothing on any node." },

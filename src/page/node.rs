@@ -38,8 +38,8 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
         h2 { "Values" }
         (search_field(address, path, &node.search, "Find a key of this node"))
         (found(node.found, node.total, "key", &node.search))
-        @if node.values.is_empty() { p { "No key has a value here." } }
-        @else { table.values {
+        @if node.total == 0 { p { "No key has a value here." } }
+        @if !node.values.is_empty() { table.values {
             thead { tr { th scope="col" { "Key" } th scope="col" { "Value" } th scope="col" { "From" } } }
             tbody {
                 @for KeyValue { key, shown, origins: from } in &node.values {
@@ -55,11 +55,11 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
     }
 }
 
-fn variables(variables: &[(String, Option<String>)]) -> Markup {
+pub(super) fn variables(variables: &[(String, Option<String>)]) -> Markup {
     html! {
         @if !variables.is_empty() {
             details {
-                summary { "What data reads of it" }
+                summary { "Its variables that data reads" }
                 table.values {
                     thead { tr { th scope="col" { "Variable" } th scope="col" { "Value" } } }
                     tbody {

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::Address;
 use super::content::WhatIf;
 use super::matrix;
+use super::node;
 use super::parts::hidden;
 use crate::report::writers::html::{self as report, Options};
 use crate::report::{Between, Report};
@@ -25,7 +26,7 @@ pub(super) fn view(address: &Address, of: &Report) -> Markup {
     }
 }
 
-pub(super) fn what_if(address: &Address, WhatIf { node, set, report }: &WhatIf) -> Markup {
+pub(super) fn what_if(address: &Address, WhatIf { node, set, variables, unread, report }: &WhatIf) -> Markup {
     let rows = set.iter().map(String::as_str).chain(std::iter::once("")).take(MAX_VARIABLES);
     html! {
         h1 { "What if " a href=(address.node(node, None)) { (visible(node)) } " had other facts?" }
@@ -34,11 +35,17 @@ pub(super) fn what_if(address: &Address, WhatIf { node, set, report }: &WhatIf) 
             input type="hidden" name="node" value=(node);
             @for (at, text) in rows.enumerate() {
                 label {
-                    @if at == 0 { "Variable and value, such as facts.os.family=RedHat or role=db" } @else { "One more" }
+                    @if at == 0 { "Variable and value, as NAME=TEXT" } @else { "One more" }
                     input name="set" value=(text) autocomplete="off" spellcheck="false";
                 }
             }
             button { "Show the difference" }
+        }
+        (node::variables(variables))
+        @for set in unread {
+            div.panel.doubt {
+                div.body { "No data reads the variable of " code { (visible(set)) } ": take a name from the list above." }
+            }
         }
         @if let Some(report) = report { (view(address, report)) }
     }

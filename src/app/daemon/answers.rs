@@ -5,7 +5,7 @@ mod pages;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::app::lookup::{failure, to_json};
 use crate::app::pipelines::ATTEMPTS;
@@ -14,6 +14,7 @@ use crate::daemon::http::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupNode, LookupRequest,
     LookupResponse, NodeSnapshot, PageRequest,
 };
+use crate::fleet::Revision;
 use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
@@ -31,6 +32,8 @@ use crate::report::{self, Report, Style};
 use crate::snapshot::{Format, Snapshots};
 use crate::workers::{Counted, Stop, Workers};
 
+use pages::check::Faults;
+
 /// The file name of a profile in a request. It sets the format.
 const PROFILE_FILE_NAME: &str = "profile.json";
 
@@ -38,7 +41,7 @@ const PROFILE_FILE_NAME: &str = "profile.json";
 pub(in crate::app) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<dyn Answers> {
     // These have separate pipelines, so they do not evict the revision that the next commit is compared with.
     let pipelines = Mutex::new(BranchPipelines::new(workspace.clone()));
-    Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines, page })
+    Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines, page, checked: Mutex::default() })
 }
 
 /// The maximum total cost of the keys of one lookup request.
@@ -50,6 +53,8 @@ struct EffectiveValues {
     pipelines: Mutex<BranchPipelines>,
     /// The repository on its forge.
     page: Option<Page>,
+    /// The faults of the revision that was checked last.
+    checked: Mutex<Option<(Weak<Revision>, Faults)>>,
 }
 
 /// The commit of a request, and the branch that the request named it by, if any.

@@ -49,9 +49,18 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "see the log")
     }
 
-    /// Returns the status.
-    pub(super) fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    /// Returns an answer with this body.
+    pub(super) fn answer(&self, body: impl IntoResponse) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer, Basic realm=\"hierad\""));
+        }
+        response
     }
 
     /// Returns the words of the status.
@@ -85,17 +94,7 @@ impl From<AnswerError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = serde_json::to_string(&self).unwrap_or_default();
-        let status = self.status();
-        let mut response = (status, visible_json(&body).into_owned()).into_response();
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer, Basic realm=\"hierad\""));
-        }
-        response
+        self.answer(([(CONTENT_TYPE, "application/problem+json")], visible_json(&body).into_owned()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::fleet::Fleet;
 use crate::fleet::nodes::distinctions::names_of;
 use crate::fleet::nodes::variables::VariablePath;
-use crate::node::{NodeId, NodeSet, ProfileError};
+use crate::node::{NodeId, NodeSet, ProfileError, REFUSAL};
 use crate::value::Value;
 
 /// A variable that differs on some nodes.
@@ -27,7 +27,7 @@ impl Fleet {
             let classes = self.variable_classes(path.by_ref());
             (names_of(path).0, classes.on(node).value(&path.segments).cloned())
         };
-        self.paths().iter().map(value).collect()
+        self.paths().iter().filter(|path| *path.root != *REFUSAL).map(value).collect()
     }
 
     /// Returns the variables whose values differ from those in the fleet `before`, sorted by name. Only variables

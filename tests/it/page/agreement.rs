@@ -111,6 +111,8 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     let said = headline("/what-if?node=n1&set=role%3Ddb&set=site%3Dy");
     assert_eq!(said.contains("no effective change") || said.contains("no change seen"), changed == 0, "{said}");
     assert!(changed == 0 || said.contains(&format!("{changed} key")), "{changed}: {said}");
+    let unread = page.get("/what-if?node=n1&set=facts.rol%3Ddb&set=role%3Ddb").ok().to_owned();
+    assert_eq!(all(&unread, "No data reads the variable of <code>(.*?)</code>"), ["facts.rol=db"]);
     for key in ["a", "d"] {
         let document = page.get(&format!("/changes?key={key}")).ok().to_owned();
         let shown = all(&document, "</time> <a[^>]*>(.*?)</a>");
@@ -155,15 +157,14 @@ fn check_search(page: &Daemon, values: &Values) {
     let words = values.values().flat_map(BTreeMap::values).filter_map(|value| Some(value.as_ref().ok()?.to_string()));
     let words: Vec<String> = words.flat_map(|text| all(&text, "([a-z0-9]{3,})")).collect();
     for word in words.iter().step_by(words.len() / 5 + 1) {
-        let shown: BTreeMap<String, usize> = rows(page.get(&format!("/search?search={word}")).ok(), "values")
+        let shown: BTreeMap<(String, String), usize> = rows(page.get(&format!("/search?search={word}")).ok(), "values")
             .iter()
-            .map(|cells| (text(&cells[0]), cells[1].parse().unwrap()))
+            .map(|cells| ((text(&cells[0]), value(&cells[2]).unwrap().to_string()), cells[1].parse().unwrap()))
             .collect();
         let mut expected = BTreeMap::new();
-        for (key, value) in values.values().flatten() {
-            if value.as_ref().is_ok_and(|value| value.to_string().to_lowercase().contains(word)) {
-                *expected.entry(key.clone()).or_insert(0) += 1;
-            }
+        let all = values.values().flatten().filter_map(|(key, value)| Some((key, value.as_ref().ok()?.to_string())));
+        for (key, value) in all.filter(|(_, value)| value.to_lowercase().contains(word)) {
+            *expected.entry((key.clone(), value)).or_insert(0) += 1;
         }
         assert_eq!(shown, expected, "{word}");
     }

@@ -204,9 +204,7 @@ async fn answer(
             let frame = Frame { address, repositories: state.repositories() };
             html(page::document(&frame, &content))
         }
-        Err(problem) => {
-            (problem.status(), html(page::problem(&address, problem.title(), problem.detail()))).into_response()
-        }
+        Err(problem) => problem.answer(html(page::problem(&address, problem.title(), problem.detail()))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The contents of the page's views.
 
 mod changes;
-mod check;
+pub(super) mod check;
 mod file;
 mod key;
 mod ladder;

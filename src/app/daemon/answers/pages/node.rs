@@ -6,9 +6,11 @@ use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::explain::provenance::contributions;
+use crate::node::NodeId;
 use crate::page::content::{Content, KeyValue, Node, Origin};
 use crate::pipeline::Pipeline;
 use crate::puppet::json::compact;
+use crate::value::Value;
 
 /// Returns the values of a node whose keys have a text, from one of them on.
 pub(super) fn content(
@@ -35,11 +37,15 @@ pub(super) fn content(
         values.push(KeyValue { key: key.to_string(), shown, origins });
     }
     let next = rest.next().and_then(|_| Some(values.last()?.key.clone()));
-    let variables = pipeline.fleet.known_variables(id).into_iter();
-    let variables =
-        variables.map(|(name, value)| (name, value.map(|value| compact(&pipeline.disclosure.value(&value))))).collect();
+    let variables = variables(pipeline, id);
     let (name, commit, search) = (name.to_owned(), requested.commit.to_string(), search.to_owned());
     Ok(Content::Node(Node { name, commit, variables, search, found: count, total, values, next }))
+}
+
+/// Returns the variables of a node that data reads, with their values in JSON.
+pub(super) fn variables(pipeline: &Pipeline, id: NodeId) -> Vec<(String, Option<String>)> {
+    let shown = |value: Value| compact(&pipeline.disclosure.value(&value));
+    pipeline.fleet.known_variables(id).into_iter().map(|(name, value)| (name, value.map(shown))).collect()
 }
 
 /// Returns the places of a key's value, as far as there is work `left` to find them.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Result;
+use super::node::variables;
 use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken, check_still_wanted, unknown_node};
 use crate::app::{NodePair, Workspace};
 use crate::daemon::http::AnswerError;
@@ -52,14 +53,18 @@ impl EffectiveValues {
         let assignment = |text: &String| text.parse::<Assignment>().map_err(AnswerError::Wrong);
         changed.what_if = set.iter().map(assignment).collect::<Result<_>>()?;
         let known = self.pipeline(requested.branch.as_ref())?;
-        known.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+        let id = known.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+        let variables = variables(&known, id);
+        let is_read = |set: &Assignment| variables.iter().any(|(name, _)| set.concerns(name));
+        let unread = changed.what_if.iter().filter(|set| !is_read(set)).map(ToString::to_string).collect();
         let report = if set.is_empty() {
             None
         } else {
             let sides = [(&self.workspace, node), (&changed, node)];
             Some(self.compare(requested, sides, Between::Facts, stop)?)
         };
-        Ok(Content::WhatIf(Box::new(WhatIf { node: node.to_owned(), set: set.to_vec(), report })))
+        let (node, set) = (node.to_owned(), set.to_vec());
+        Ok(Content::WhatIf(Box::new(WhatIf { node, set, variables, unread, report })))
     }
 
     fn compare(

@@ -10,25 +10,26 @@ use crate::page::content::{Content, Found, FoundValue, Shown};
 use crate::pipeline::Pipeline;
 use crate::value::{Hash, Value};
 
-/// The length in bytes of a text from which on values are searched for it: shorter ones are everywhere.
-const MIN_TEXT: usize = 3;
-
-/// The maximum number of keys whose values are looked at.
+/// The maximum number of keys whose values are looked at, and of values that are shown.
 const MAX_KEYS: usize = 50;
+const MAX_VALUES: usize = 100;
 
 /// Returns what has a text.
 pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let keys = if text.len() < MIN_TEXT { Vec::new() } else { keys_with(&revision, text) };
+    let keys = if text.is_empty() { Vec::new() } else { keys_with(&revision, text) };
     let effective = pipeline.effective(&revision, keys.iter().take(MAX_KEYS));
-    let found = |(key, answers): (Arc<str>, Vec<Answer>)| value(pipeline, &key, &answers, text);
+    let found = |(key, answers): (Arc<str>, Vec<Answer>)| values(pipeline, &key, &answers, text);
+    let mut values: Vec<FoundValue> = effective.keys.into_iter().flat_map(found).collect();
+    let has_more_values = keys.len() > MAX_KEYS || values.len() > MAX_VALUES;
+    values.truncate(MAX_VALUES);
     Ok(Content::Found(Found {
         search: text.to_owned(),
         nodes: part(pipeline.fleet.iter().map(|(_, name)| name), text, None),
         keys: part(revision.keys.iter(), text, None),
         files: part(revision.data_files().iter(), text, None),
-        values: effective.keys.into_iter().filter_map(found).collect(),
-        has_more_values: keys.len() > MAX_KEYS,
+        values,
+        has_more_values,
     }))
 }
 
@@ -60,18 +61,13 @@ fn has(value: &Value, text: &str) -> bool {
     }
 }
 
-/// Returns a value of a key that has a text as it is shown, and the number of nodes with such values.
-fn value(pipeline: &Pipeline, key: &str, answers: &[Answer], text: &str) -> Option<FoundValue> {
+/// Returns the values of a key that have a text as they are shown, with the number of nodes that have each.
+fn values(pipeline: &Pipeline, key: &str, answers: &[Answer], text: &str) -> Vec<FoundValue> {
     let wanted = text.to_lowercase();
     let has_text = |shown: &Shown| matches!(shown, Shown::Value { line, .. } if line.to_lowercase().contains(&wanted));
-    let mut nodes = 0;
-    let mut first = None;
-    for answer in answers {
-        let shown = answer.nodes.first().and_then(|node| shown(&answer.on(node), &pipeline.disclosure));
-        if let Some(shown) = shown.filter(has_text) {
-            nodes += answer.nodes.len();
-            first.get_or_insert(shown);
-        }
-    }
-    Some(FoundValue { key: key.to_owned(), nodes, shown: first? })
+    let value = |answer: &Answer| {
+        let shown = answer.nodes.first().and_then(|node| shown(&answer.on(node), &pipeline.disclosure))?;
+        has_text(&shown).then(|| FoundValue { key: key.to_owned(), nodes: answer.nodes.len(), shown })
+    };
+    answers.iter().filter_map(value).collect()
 }
