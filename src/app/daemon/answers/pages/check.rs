@@ -35,9 +35,9 @@ impl EffectiveValues {
             return Ok(faults.clone());
         }
         let base = pipeline.base(requested.point());
-        let least = self.workspace.check_setting(base).severity.unwrap_or(Severity::Note);
+        let minimum = self.workspace.check_setting(base).severity.unwrap_or(Severity::Note);
         let mut found = pipeline.check(requested.point(), base).map_err(broken)?;
-        found.retain(|fault| fault.severity >= least);
+        found.retain(|fault| fault.severity >= minimum);
         let more = found.len().saturating_sub(MAX_FAULTS);
         let faults: Vec<Fault> = found.into_iter().take(MAX_FAULTS).map(|fault| shown(fault, pipeline)).collect();
         if pipeline.workers.stop.reason().is_none() {
