@@ -112,6 +112,8 @@ pub struct File {
     pub nodes: usize,
     /// The number of all nodes.
     pub of: usize,
+    /// The reason why it cannot be read, so that all lookups that read it fail.
+    pub fault: Option<String>,
     /// True if functions may read it, so that the number of nodes says little.
     pub is_read_by_functions: bool,
     /// Some of its entries, in their order.
@@ -251,7 +253,7 @@ pub struct Work {
     pub commit: String,
     /// The state in words.
     pub words: String,
-    /// The error of the last attempt.
+    /// The reason why the commit could not be resolved.
     pub error: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::report::{count, number};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, file: &File) -> Markup {
-    let File { path, commit, nodes, of, is_read_by_functions, entries, count: all, next } = file;
+    let File { path, commit, nodes, of, fault, is_read_by_functions, entries, count: all, next } = file;
     html! {
         h1 { (visible(path)) }
         (at(address, commit))
@@ -19,7 +19,11 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
                 (0, false) => "No node's hierarchy leads to this file, so none of its lines does anything.",
                 (0, true) => "No node's hierarchy leads to this file. What functions make of it is not known here.",
                 (_, of_functions) => {
-                    (number(*nodes)) " of " (count(*of, "node")) " read it. " (idle(entries, *all))
+                    (number(*nodes)) " of " (count(*of, "node")) " read it. "
+                    @match fault {
+                        Some(fault) => { "It cannot be read, so lookups that read it fail: " (visible(fault)) }
+                        None => (idle(entries, *all)),
+                    }
                     @if of_functions { " What functions make of it is not in these numbers." }
                 }
             }
@@ -45,14 +49,17 @@ fn idle(entries: &[FileEntry], total: usize) -> Markup {
     } else {
         format!("its {all}")
     };
+    let untold = entries.iter().filter(|entry| entry.decides == 0 && entry.unknown > 0).count();
     html! {
         @match (idle, entries.len()) {
             (_, 0) => "It has no keys.",
+            (0, _) if untold > 0 => {}
             (0, 1) => "Its key decides something on some node.",
             (0, _) => { "Each of " (shown) " decides something on some node." }
             (1, _) => b { "Of " (shown) ", 1 decides nothing on any node." },
             (_, _) => b { "Of " (shown) ", " (number(idle)) " decide nothing on any node." },
         }
+        @if untold > 0 { " Of " (shown) ", it cannot be told for " (number(untold)) " if it decides anything." }
     }
 }
 

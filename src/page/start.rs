@@ -107,7 +107,7 @@ fn unfinished(work: &[Work]) -> Markup {
                     tr {
                         td { a href=(address.commit(commit)) { code { (commit.chars().take(8).collect::<String>()) } } }
                         td { (visible(branch)) }
-                        td { (words) @if let Some(error) = error { ": " (visible(error)) } }
+                        td { (visible(words)) @if let Some(error) = error { ": " (visible(error)) } }
                     }
                 }
             }

@@ -12,6 +12,7 @@ use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
 use crate::pipeline::{Pipeline, PipelineError};
 use crate::value::{Hash, Segment, Value, ValuePath};
+use crate::workers::Stop;
 
 /// The maximum number of parts of an entry that are tried.
 const MAX_PARTS: usize = 200;
@@ -21,6 +22,8 @@ const MAX_PARTS: usize = 200;
 pub struct FileUse {
     /// The nodes whose hierarchies lead to it.
     pub nodes: NodeSet,
+    /// The reason why it cannot be read.
+    pub fault: Option<String>,
     /// Some of its entries, in the order of the file.
     pub entries: Vec<EntryUse>,
     /// The number of all entries.
@@ -84,13 +87,13 @@ impl Pipeline {
         let wanted: Vec<&Arc<str>> = keys.iter().copied().skip(first).take(most).collect();
         // Each has the same share, so that the result does not depend on the order of the work.
         let share = Cost { steps: limit.steps / most.max(1), text: limit.text / most.max(1) };
-        let entry = |root: &&Arc<str>| {
-            let left = if self.workers.stop.reason().is_some() { Cost::NONE } else { share };
-            Trials { revision, path: path.clone(), read: &read, left: Cell::new(left) }.entry(root)
-        };
+        let stop = &*self.workers.stop;
+        let trials = || Trials { revision, path: path.clone(), read: &read, left: Cell::new(share), stop };
+        let entry = |root: &&Arc<str>| trials().entry(root);
         let entries = self.whole(|| Ok(parallel::map(&wanted, &self.workers, "trying entries", entry)))?;
         let next = keys.get(first + most).and_then(|_| keys.get(first + most - 1)).map(|key| (*key).clone());
-        Ok(Some(FileUse { nodes: read.nodes, entries, count: keys.len(), next }))
+        let fault = read.file.fault().map(|fault| fault.text.clone());
+        Ok(Some(FileUse { nodes: read.nodes, fault, entries, count: keys.len(), next }))
     }
 }
 
@@ -99,6 +102,7 @@ struct Trials<'a> {
     path: Arc<str>,
     read: &'a ReadFile,
     left: Cell<Cost>,
+    stop: &'a dyn Stop,
 }
 
 impl Trials<'_> {
@@ -158,6 +162,9 @@ impl Trials<'_> {
     fn without(&self, key: &str, nodes: &NodeSet, whole: &[Value]) -> Vec<(NodeSet, Use)> {
         if nodes.is_empty() {
             return Vec::new();
+        }
+        if self.stop.reason().is_some() {
+            return vec![(nodes.clone(), Use::Unknown)];
         }
         let file: Arc<DataFile> = Arc::new(self.read.file.with_entry_of(None, whole));
         let replaced = Replaced { files: [(self.path.clone(), file)].into(), ..Replaced::default() };

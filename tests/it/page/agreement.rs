@@ -262,3 +262,21 @@ fn views_say_what_commands_say() {
     }
     assert!(pages > 100 && commits > 10 && entries > 20, "{pages}, {commits}, {entries}");
 }
+
+#[test]
+fn a_file_is_not_called_sound_where_that_is_unknown() {
+    let site = Sandbox::of(crate::support::terminal::SITE);
+    let fails = "motd: '%{nope(1)}'\n";
+    site.files(&format!("-- data/common.yaml\n{fails}-- data/roles/web.yaml\n{fails}"));
+    site.commit("a key that fails without the entry, too");
+    let page = Daemon::serve(site.root(), "");
+    let failing = page.get("/files/data/roles/web.yaml").ok().to_owned();
+    assert!(failing.contains("it cannot be told for 1 if it decides anything"), "{failing}");
+    site.files("-- data/common.yaml\nmotd: [\n");
+    site.commit("broken");
+    let broken = page.get("/files/data/common.yaml").ok().to_owned();
+    assert!(broken.contains("It cannot be read, so lookups that read it fail"), "{broken}");
+    for document in [failing, broken] {
+        assert!(!document.contains("decides something") && !document.contains("has no keys"), "{document}");
+    }
+}

@@ -98,6 +98,8 @@ fn pending(PendingItem { job, stage, sink, error, .. }: PendingItem) -> Work {
         Stage::Undelivered => format!("waits to be delivered to '{sink}'"),
         Stage::Dead => format!("could not be delivered to '{sink}' and is set aside"),
     };
+    // What a sink says may have an address or an answer with a secret in it: `hierad queue` shows it to its user.
+    let error = error.filter(|_| stage == Stage::Failed);
     Work {
         repository: job.name.repository.to_string(),
         branch: branch_label(&job.event).into_owned(),

@@ -14,14 +14,18 @@ use crate::value::{Hash, Value};
 const MAX_KEYS: usize = 50;
 const MAX_VALUES: usize = 100;
 
+/// The maximum number of values in files that are looked at.
+const MAX_LOOKED_AT: usize = 5_000_000;
+
 /// Returns what has a text.
 pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let keys = if text.is_empty() { Vec::new() } else { keys_with(&revision, text) };
+    let mut search = Search { left: MAX_LOOKED_AT };
+    let keys = if text.is_empty() { Vec::new() } else { search.keys(&revision, &text.to_lowercase()) };
     let effective = pipeline.effective(&revision, keys.iter().take(MAX_KEYS));
     let found = |(key, answers): (Arc<str>, Vec<Answer>)| values(pipeline, &key, &answers, text);
     let mut values: Vec<FoundValue> = effective.keys.into_iter().flat_map(found).collect();
-    let has_more_values = keys.len() > MAX_KEYS || values.len() > MAX_VALUES;
+    let has_more_values = keys.len() > MAX_KEYS || values.len() > MAX_VALUES || search.left == 0;
     values.truncate(MAX_VALUES);
     Ok(Content::Found(Found {
         search: text.to_owned(),
@@ -33,31 +37,42 @@ pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: 
     }))
 }
 
-/// Returns the keys whose values may have a text: first those for which some data file has it, then those with anything
-/// that is interpolated.
-fn keys_with(revision: &Revision, text: &str) -> Vec<Arc<str>> {
-    let wanted = text.to_lowercase();
-    let (mut written, mut interpolated) = (BTreeSet::new(), BTreeSet::new());
-    for read in revision.files_read(&|_, _| true).into_values() {
-        for (root, value) in read.file.content().into_iter().flat_map(Hash::iter) {
-            let Some(key) = root.as_str().and_then(|root| revision.keys.get(root)) else { continue };
-            if !written.contains(key) && has(value, &wanted) {
-                written.insert(key.clone());
-            } else if !interpolated.contains(key) && has(value, "%{") {
-                interpolated.insert(key.clone());
-            }
-        }
-    }
-    let rest = interpolated.difference(&written).cloned().collect::<Vec<_>>();
-    written.into_iter().chain(rest).collect()
+/// A search through what is written in data files.
+struct Search {
+    /// The number of values that may still be looked at: aliases make many of a short file.
+    left: usize,
 }
 
-/// Returns true if a value has a text in it, in small letters.
-fn has(value: &Value, text: &str) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(|item| has(item, text)),
-        Value::Hash(hash) => hash.iter().any(|(key, value)| has(key, text) || has(value, text)),
-        other => other.to_s().to_lowercase().contains(text),
+impl Search {
+    /// Returns the keys whose values may have a text, which is in small letters: first those for which some data file
+    /// has it, then those with anything that is interpolated.
+    fn keys(&mut self, revision: &Revision, text: &str) -> Vec<Arc<str>> {
+        let (mut written, mut interpolated) = (BTreeSet::new(), BTreeSet::new());
+        for read in revision.files_read(&|_, _| true).into_values() {
+            for (root, value) in read.file.content().into_iter().flat_map(Hash::iter) {
+                let Some(key) = root.as_str().and_then(|root| revision.keys.get(root)) else { continue };
+                if !written.contains(key) && self.has(value, text) {
+                    written.insert(key.clone());
+                } else if !interpolated.contains(key) && self.has(value, "%{") {
+                    interpolated.insert(key.clone());
+                }
+            }
+        }
+        let rest: Vec<Arc<str>> = interpolated.difference(&written).cloned().collect();
+        written.into_iter().chain(rest).collect()
+    }
+
+    /// Returns true if a value has a text in it, in small letters.
+    fn has(&mut self, value: &Value, text: &str) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        match value {
+            Value::Array(items) => items.iter().any(|item| self.has(item, text)),
+            Value::Hash(hash) => hash.iter().any(|(key, value)| self.has(key, text) || self.has(value, text)),
+            other => other.to_s().to_lowercase().contains(text),
+        }
     }
 }
 
@@ -70,4 +85,17 @@ fn values(pipeline: &Pipeline, key: &str, answers: &[Answer], text: &str) -> Vec
         has_text(&shown).then(|| FoundValue { key: key.to_owned(), nodes: answer.nodes.len(), shown })
     };
     answers.iter().filter_map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_many_aliases_are_looked_at_in_part() {
+        let twice = |value: Value, _| [value.clone(), value].into_iter().collect();
+        let mut search = Search { left: 10_000 };
+        assert!(!search.has(&(0..60).fold(Value::from("x"), twice), "y"));
+        assert_eq!(search.left, 0);
+    }
 }
