@@ -40,7 +40,7 @@ use crate::report::{BlindSpot, Commit, HIDDEN, Input, NodeNames, Report};
 use crate::tree::{Graft, GraftedTree, TreeError};
 use crate::workers::{RUN, Workers};
 
-pub use entry_use::{EntryUse, FileUse, PartUse};
+pub use entry_use::{EntryUse, FilePlace, FileUse, PartUse};
 pub use module_clones::ModuleClones;
 pub use revisions::Revisions;
 pub use variable_use::{LevelUse, VariableUse};

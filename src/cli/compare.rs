@@ -70,22 +70,16 @@ fn compare(
     let workspaces = nodes.as_ref().map(|node| workspace.in_environment(node.environment.as_deref()));
     let Diff { before: first, after: second } = Diff::new(workspaces.before?, workspaces.after?);
     let branch = second.branch(&arguments.revision)?;
-    check_existence(global, workspace, branch.as_ref(), &nodes)?;
+    check_existence(workspace, branch.as_ref(), &nodes)?;
     let sides = [(&first, &*nodes.before.name), (&second, &*nodes.after.name)];
-    let pair = NodePair::of_two(sides, branch.as_ref(), point)?;
+    let pair = NodePair::of_two(sides, branch.as_ref(), point, &|error| global.print_profile_error(error))?;
     let chosen = Chosen { node: Vec::new(), key: arguments.key.clone() };
     chosen.compare_nodes(&pair, point, Between::Nodes(nodes))
 }
 
-/// Fails if there is no such node, and prints the errors of profiles that cannot be read.
-fn check_existence(
-    global: &Global,
-    workspace: &Workspace,
-    branch: Option<&BranchName>,
-    nodes: &Diff<ComparedNode>,
-) -> Result<()> {
-    let report = |error: &_| global.print_profile_error(error);
-    let all = workspace.fleet(&workspace.revisions(), branch, &[], &|_| true, &report)?;
+/// Fails if there is no such node.
+fn check_existence(workspace: &Workspace, branch: Option<&BranchName>, nodes: &Diff<ComparedNode>) -> Result<()> {
+    let all = workspace.fleet(&workspace.revisions(), branch, &[], &|_| true, &|_| {})?;
     let unknown = [&nodes.before, &nodes.after].into_iter().find(|node| all.find(&node.name).is_none());
     unknown.map_or(Ok(()), |node| Err(unknown_node(&node.name, &all)))
 }

@@ -9,6 +9,9 @@ use crate::puppet::json;
 use crate::value::{Hash, Value};
 use crate::visible::visible;
 
+/// The variable of the environment.
+const ENVIRONMENT: &str = "environment";
+
 /// A value for a variable: `facts.os.family=Debian`, `trusted.extensions.pp_role=web`, `role=web`, `environment=test`.
 /// With `:=` the value is JSON: `facts.processors.count:=4`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +51,7 @@ impl FromStr for Assignment {
             "facts" | "trusted" if steps.len() == 1 => {
                 return Err(format!("'{text}' names no value inside of '{name}'"));
             }
-            "environment" if steps.len() == 1 => Variable::Environment,
+            ENVIRONMENT if steps.len() == 1 => Variable::Environment,
             "facts" => Variable::Facts(steps.split_off(1)),
             "trusted" => Variable::Trusted(steps.split_off(1)),
             _ => Variable::Top(steps),
@@ -72,19 +75,27 @@ fn parse_json(text: &str) -> Result<Value, String> {
 }
 
 impl Assignment {
-    /// Returns true if it sets the variable of this name, as data reads it, a part of it, or something around it. The
-    /// environment concerns all data.
+    /// Returns true if it sets the variable of this name, as data reads it, a part of it, or something around it.
     pub fn concerns(&self, name: &str) -> bool {
-        let joined = |steps: &[Arc<str>]| steps.join(".");
-        let own = match &self.variable {
-            Variable::Environment => return true,
+        let mut own = vec![self.name()];
+        match &self.variable {
+            Variable::Environment => own.push(format!("server_facts.{ENVIRONMENT}")),
             // Facts are variables, too.
-            Variable::Facts(steps) => vec![format!("facts.{}", joined(steps)), joined(steps)],
-            Variable::Trusted(steps) => vec![format!("trusted.{}", joined(steps))],
-            Variable::Top(steps) => vec![joined(steps)],
-        };
+            Variable::Facts(steps) => own.push(steps.join(".")),
+            Variable::Trusted(_) | Variable::Top(_) => {}
+        }
         let is_inside = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
         own.iter().any(|own| own == name || is_inside(own, name) || is_inside(name, own))
+    }
+
+    /// Returns the name of the variable, dotted access included.
+    pub fn name(&self) -> String {
+        match &self.variable {
+            Variable::Environment => ENVIRONMENT.to_owned(),
+            Variable::Facts(steps) => format!("facts.{}", steps.join(".")),
+            Variable::Trusted(steps) => format!("trusted.{}", steps.join(".")),
+            Variable::Top(steps) => steps.join("."),
+        }
     }
 
     /// Returns true if it sets the environment.

@@ -42,8 +42,19 @@ impl Address {
 
     /// Returns the address of a commit.
     pub fn commit(&self, id: &str) -> String {
-        self.to(&format!("/commits/{}", encoded(id)), &[])
+        self.to(&commit_path(id), &[])
     }
+
+    /// Returns the address of a line of a data file.
+    pub fn line(&self, path: &str, line: Option<u32>) -> String {
+        let line = line.map(|line| line.to_string()).unwrap_or_default();
+        self.to(&file_path(path), &[("line", &line)])
+    }
+}
+
+/// Returns the address of a commit without parameters.
+pub(super) fn commit_path(id: &str) -> String {
+    format!("/commits/{}", encoded(id))
 }
 
 /// Returns the address of a node without parameters.

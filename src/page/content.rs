@@ -1,6 +1,9 @@
 //! The contents of the views, as plain data. Texts are as they are in the data; views make them safe to show. Secrets
 //! are fingerprints already.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::diagnostic::Severity;
 use crate::report::Report;
 
@@ -28,7 +31,7 @@ pub enum Content {
     /// Everything that is wrong.
     Check(Check),
     /// A comparison: of a commit with the one before, of two revisions, of two nodes.
-    Report(Box<Report>),
+    Report(Box<Comparison>),
     /// The effect of other values of variables on a node.
     WhatIf(Box<WhatIf>),
     /// A part of the commits that changed values, newest first.
@@ -46,10 +49,34 @@ pub struct WhatIf {
     pub set: Vec<String>,
     /// The variables that data reads, as in [`Node`].
     pub variables: Vec<(String, Option<String>)>,
-    /// Those of `set` that no data reads.
+    /// Notices about those of `set` that no data reads.
     pub unread: Vec<String>,
     /// The values without and with them; `None` if nothing is set.
-    pub report: Option<Report>,
+    pub report: Option<Comparison>,
+}
+
+/// A comparison.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Its result.
+    pub report: Report,
+    /// The data files of the later revision.
+    pub files: BTreeSet<Arc<str>>,
+    /// The part of it that was asked for, if parts can be.
+    pub part: Option<Part>,
+}
+
+/// A part of a comparison of revisions: some keys on some nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The earlier revision, or `None` for the parent of the later one.
+    pub from: Option<String>,
+    /// The later revision.
+    pub to: String,
+    /// The pattern of the keys; empty for all.
+    pub key: String,
+    /// The pattern of the nodes; empty for all.
+    pub node: String,
 }
 
 /// A part of the commits that changed values.
@@ -120,6 +147,8 @@ pub struct File {
     pub entries: Vec<FileEntry>,
     /// The number of all entries.
     pub count: usize,
+    /// True if these are not the first ones.
+    pub is_later: bool,
     /// The last key of these, if more follow.
     pub next: Option<String>,
 }
@@ -131,6 +160,8 @@ pub struct FileEntry {
     pub key: String,
     /// Its line.
     pub line: Option<u32>,
+    /// Its value as the file has it, unless that may be a secret.
+    pub written: Option<Shown>,
     /// The number of nodes on which the key would be something else without the entry.
     pub decides: usize,
     /// The number of nodes on which a lower level has the same.

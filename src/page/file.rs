@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use super::Address;
 use super::address::file_path;
 use super::content::{File, FileEntry};
-use super::parts::at;
+use super::parts::{at, value};
 use crate::report::{count, number};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, file: &File) -> Markup {
-    let File { path, commit, nodes, of, fault, is_read_by_functions, entries, count: all, next } = file;
+    let File { path, commit, nodes, of, fault, is_read_by_functions, entries, count: all, is_later, next } = file;
     html! {
         h1 { (visible(path)) }
         (at(address, commit))
@@ -28,9 +28,10 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
                 }
             }
         }
+        @if *is_later { p { a href=(address.file(path)) { "From the beginning of the file" } } }
         @if !entries.is_empty() {
             table.values {
-                thead { tr { th scope="col" { "Line" } th scope="col" { "Key" } th scope="col" { "Decides on" } th scope="col" { "On other nodes" } } }
+                thead { tr { th scope="col" { "Line" } th scope="col" { "Key" } th scope="col" { "Value here" } th scope="col" { "Decides on" } th scope="col" { "On other nodes" } } }
                 tbody { @for entry in entries { (row(address, file, entry)) } }
             }
         }
@@ -68,6 +69,7 @@ fn row(address: &Address, file: &File, entry: &FileEntry) -> Markup {
         tr.idle[entry.is_idle()] {
             td { (line(entry.line)) }
             th scope="row" { a href=(address.key(&entry.key)) { (visible(&entry.key)) } }
+            td { @match &entry.written { Some(written) => (value(written)), None => span.quiet { "not shown" } } }
             td.share {
                 @if entry.is_idle() { span.word.doubt { "nothing" } } @else {
                     b { (number(entry.decides)) } @if entry.decides == 1 { " node" } @else { " nodes" }

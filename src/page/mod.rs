@@ -28,7 +28,7 @@ use crate::visible::visible;
 
 pub use address::Address;
 
-use content::Content;
+use content::{Comparison, Content};
 use parts::search_field;
 
 /// The script of all views.
@@ -36,11 +36,6 @@ pub const SCRIPT: &str = include_str!("page.js");
 
 /// The icon of the page.
 pub const ICON: &str = include_str!("icon.svg");
-
-/// Returns the script of reports.
-pub fn report_script() -> String {
-    report::whole_script()
-}
 
 /// Returns the style sheet of all views: that of reports, with what only the page has.
 pub fn style() -> String {
@@ -70,7 +65,7 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Ladder(ladder) => (format!("{} on {}", ladder.key, ladder.node), ladder::view(address, ladder)),
         Content::Key(key) => (key.key.clone(), key::view(address, key)),
         Content::Check(check) => ("Check".to_owned(), check::view(address, check)),
-        Content::Report(report) => (report.headline(), reports::view(address, report)),
+        Content::Report(report) => (title_of(report), reports::view(address, report)),
         Content::WhatIf(what_if) => (format!("What if: {}", what_if.node), reports::what_if(address, what_if)),
         Content::Changes(changes) => ("Changes".to_owned(), changes::view(address, changes)),
         Content::Found(found) => (format!("Search: {}", found.search), lists::found_names(address, found)),
@@ -90,6 +85,13 @@ pub fn problem(address: &Address, title: &str, detail: &str) -> String {
         p { (visible(detail)) }
     };
     whole(address, title, &body).into_string()
+}
+
+/// Returns the title of a comparison: that of a commit names it.
+fn title_of(Comparison { report, part, .. }: &Comparison) -> String {
+    let commit = report.commit.after.as_ref().filter(|_| part.as_ref().is_some_and(|part| part.from.is_none()));
+    let named = commit.map(|commit| format!("{}: ", commit.summary)).unwrap_or_default();
+    named + &report.headline()
 }
 
 fn whole(address: &Address, title: &str, body: &Markup) -> Markup {

@@ -64,7 +64,7 @@ pub(super) fn origins(address: &Address, origins: &[Origin]) -> Markup {
 /// A place in a data file.
 pub(super) fn place(address: &Address, path: &str, line: Option<u32>) -> Markup {
     html! {
-        a.place href=(address.file(path)) { (visible(path)) @if let Some(line) = line { ":" (line) } }
+        a.place href=(address.line(path, line)) { (visible(path)) @if let Some(line) = line { ":" (line) } }
     }
 }
 

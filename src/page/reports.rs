@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::Address;
-use super::content::WhatIf;
-use super::matrix;
-use super::node;
+use super::address::commit_path;
+use super::content::{Comparison, Part, WhatIf};
 use super::parts::hidden;
-use crate::report::writers::html::{self as report, Options};
-use crate::report::{Between, Report};
+use super::{Address, matrix, node};
+use crate::diagnostic::Place;
+use crate::report::Between;
+use crate::report::writers::html::{self as report, Links};
 use crate::visible::visible;
 
 /// The maximum size of a report in a view, in bytes.
@@ -17,12 +17,62 @@ const BUDGET: usize = 150 << 10;
 /// The maximum number of variables in the form, those that are set among them.
 const MAX_VARIABLES: usize = 8;
 
-pub(super) fn view(address: &Address, of: &Report) -> Markup {
-    let parent = of.commit.before.as_ref().filter(|_| of.between == Between::Revisions);
+/// The minimum number of changes for which it is worth asking for a part.
+const MIN_CHANGES: usize = 10;
+
+/// The views of what a report names.
+struct Views<'a> {
+    address: &'a Address,
+    /// Where the files after the commit are.
+    files: Address,
+    of: &'a Comparison,
+}
+
+impl Links for Views<'_> {
+    fn key(&self, key: &str) -> Option<String> {
+        Some(self.address.key(key))
+    }
+
+    fn node(&self, name: &str) -> Option<String> {
+        Some(self.address.node(name, None))
+    }
+
+    fn place(&self, Place { path, line }: &Place) -> Option<String> {
+        self.of.files.contains(path).then(|| self.files.line(path, *line))
+    }
+}
+
+pub(super) fn view(address: &Address, of: &Comparison) -> Markup {
+    let Comparison { report, part, .. } = of;
+    let commit = |side: &Option<crate::report::Commit>| side.as_ref().map(|commit| commit.id.clone());
+    let files = Address { revision: commit(&report.commit.after), ..address.clone() };
+    let parent = commit(&report.commit.before).filter(|_| report.between == Between::Revisions);
+    let overview = html! {
+        @if let Some(part) = part { (form(address, part, report.changes.len())) }
+        (matrix::view(report))
+    };
     html! {
-        (report::body(of, &Options { budget: BUDGET, ..Options::default() }, &matrix::view(of)))
-        script type="module" src="/report.js" {}
-        @if let Some(parent) = parent { p { a href=(address.commit(&parent.id)) { "The commit before" } } }
+        (report::body(report, BUDGET, &Views { address, files, of }, &overview))
+        @if let Some(parent) = parent { p { a href=(address.commit(&parent)) { "The commit before" } } }
+    }
+}
+
+/// A form that asks for a part of a comparison, if there is one or if there are many changes.
+fn form(address: &Address, part: &Part, changes: usize) -> Markup {
+    let Part { from, to, key, node } = part;
+    html! {
+        @if changes >= MIN_CHANGES || !key.is_empty() || !node.is_empty() {
+            form.fields action=(if from.is_none() { commit_path(to) } else { "/diff".to_owned() }) {
+                (hidden(address))
+                @if let Some(from) = from {
+                    input type="hidden" name="from" value=(from);
+                    input type="hidden" name="to" value=(to);
+                }
+                label { "Only these keys" input name="key" value=(key) placeholder="ntp::*" autocomplete="off" spellcheck="false"; }
+                label { "Only these nodes" input name="node" value=(node) placeholder="web*" autocomplete="off" spellcheck="false"; }
+                button { "Show" }
+            }
+        }
     }
 }
 
@@ -44,7 +94,7 @@ pub(super) fn what_if(address: &Address, WhatIf { node, set, variables, unread, 
         (node::variables(variables))
         @for set in unread {
             div.panel.doubt {
-                div.body { "No data reads the variable of " code { (visible(set)) } ": take a name from the list above." }
+                div.body { (visible(set)) }
             }
         }
         @if let Some(report) = report { (view(address, report)) }

@@ -38,6 +38,8 @@ pub struct EntryUse {
     pub key: Arc<str>,
     /// Its line.
     pub line: Option<u32>,
+    /// Its value as the file has it, unless that may be a secret on some node.
+    pub value: Option<Value>,
     /// The nodes on which the key would be something else without the entry.
     pub decides: NodeSet,
     /// The nodes on which a lower level has the same.
@@ -71,24 +73,31 @@ enum Use {
 }
 
 impl Pipeline {
-    /// Returns the use of the file at `path`: of the entries after the one for a key, at most this many, found with no
-    /// more work than `limit`. Returns `None` if no node's hierarchy leads to the file.
+    /// Returns the use of the file at `path`: of the entries from a place on, at most this many, found with no more work
+    /// than `limit`. Returns `None` if no node's hierarchy leads to the file.
     pub fn file_use(
         &self,
         revision: &Revision,
         path: &str,
-        (after, most): (Option<&str>, usize),
+        (from, most): (FilePlace<'_>, usize),
         limit: Cost,
     ) -> Result<Option<FileUse>, PipelineError> {
         let Some(read) = revision.files_read(&|other, _| **other == *path).remove(path) else { return Ok(None) };
         let path: Arc<str> = path.into();
         let keys: Vec<&Arc<str>> = read.file.keys().iter().filter(|key| ***key != *LOOKUP_OPTIONS).collect();
-        let first = after.and_then(|after| keys.iter().position(|key| ***key == *after)).map_or(0, |at| at + 1);
+        let first = from.position(&keys, &read.file);
         let wanted: Vec<&Arc<str>> = keys.iter().copied().skip(first).take(most).collect();
         // Each has the same share, so that the result does not depend on the order of the work.
         let share = Cost { steps: limit.steps / most.max(1), text: limit.text / most.max(1) };
         let stop = &*self.workers.stop;
-        let trials = || Trials { revision, path: path.clone(), read: &read, left: Cell::new(share), stop };
+        let trials = || Trials {
+            revision,
+            path: path.clone(),
+            read: &read,
+            left: Cell::new(share),
+            is_open: Cell::new(true),
+            stop,
+        };
         let entry = |root: &&Arc<str>| trials().entry(root);
         let entries = self.whole(|| Ok(parallel::map(&wanted, &self.workers, "trying entries", entry)))?;
         let next = keys.get(first + most).and_then(|_| keys.get(first + most - 1)).map(|key| (*key).clone());
@@ -97,11 +106,34 @@ impl Pipeline {
     }
 }
 
+/// A place in a data file.
+#[derive(Debug, Clone, Copy)]
+pub enum FilePlace<'a> {
+    /// Behind the entry of a key, or at the beginning.
+    After(Option<&'a str>),
+    /// The entry that a line belongs to.
+    Line(usize),
+}
+
+impl FilePlace<'_> {
+    /// Returns the position of its first key among the keys of a file.
+    fn position(self, keys: &[&Arc<str>], file: &DataFile) -> usize {
+        let line_of = |key: &&&Arc<str>| file.line(key).unwrap_or_default() as usize;
+        match self {
+            FilePlace::After(None) => 0,
+            FilePlace::After(Some(after)) => keys.iter().position(|key| ***key == *after).map_or(0, |at| at + 1),
+            FilePlace::Line(line) => keys.iter().rposition(|key| line_of(&key) <= line).unwrap_or(0),
+        }
+    }
+}
+
 struct Trials<'a> {
     revision: &'a Revision,
     path: Arc<str>,
     read: &'a ReadFile,
     left: Cell<Cost>,
+    /// True while no lookup has told that the value may be a secret: that may be only by its conversion.
+    is_open: Cell<bool>,
     stop: &'a dyn Stop,
 }
 
@@ -111,6 +143,7 @@ impl Trials<'_> {
         let mut found = EntryUse {
             key: key.clone(),
             line: self.read.file.line(root),
+            value: None,
             decides: NodeSet::new(),
             repeated: NodeSet::new(),
             hidden: NodeSet::new(),
@@ -132,6 +165,8 @@ impl Trials<'_> {
             };
             of_nodes.union_with(&nodes);
         }
+        let value = self.read.file.content().and_then(|content| content.get(root));
+        found.value = value.filter(|_| self.is_open.get()).cloned();
         // Where nothing is merged, all parts decide.
         if merged.len() == found.decides.len() && found.unknown.is_empty() {
             found.idle_parts = self.idle_parts(root, key, &merged);
@@ -164,11 +199,21 @@ impl Trials<'_> {
             return Vec::new();
         }
         if self.stop.reason().is_some() {
+            self.is_open.set(false);
             return vec![(nodes.clone(), Use::Unknown)];
         }
         let file: Arc<DataFile> = Arc::new(self.read.file.with_entry_of(None, whole));
         let replaced = Replaced { files: [(self.path.clone(), file)].into(), ..Replaced::default() };
-        let judge = |tried: Option<Tried>| tried.map_or(Use::Unknown, |tried| self.judge(key, &tried));
+        let is_open = |outcome: &Outcome| match outcome {
+            Outcome::Found(value) => value.secrecy().is_none(),
+            Outcome::NotFound => true,
+            Outcome::Failed(_) => false,
+        };
+        let judge = |tried: Option<Tried>| {
+            let are_open = tried.as_ref().is_some_and(|Tried { found, with, .. }| is_open(found) && is_open(with));
+            self.is_open.set(self.is_open.get() && are_open);
+            tried.map_or(Use::Unknown, |tried| self.judge(key, &tried))
+        };
         self.revision.try_replaced((key, nodes.clone()), &replaced, &self.left, judge)
     }
 

@@ -200,3 +200,27 @@ fn a_change_of_manifests_that_are_not_read_is_told() {
         site.hierad("diff --exit-code").is(0);
     }
 }
+
+#[test]
+fn a_variable_that_no_data_reads_is_told() {
+    let site = site("-- data/common.yaml\nv: \"%{facts.site}\"\n");
+    let notice =
+        |of: &str| format!("hierad: {of}: no data and no hierarchy reads this variable, so it changes nothing");
+    for (set, is_read) in [
+        ("facts.site=x", true),
+        ("site=x", false), // a variable of this name does not change the fact
+        ("facts.site.inner=x", true),
+        ("location=x", true),
+        ("facts.location=x", true),
+        ("facts.sit=x", false),
+        ("environment=x", false),
+        ("trusted.extensions.pp_role=x", false),
+    ] {
+        for command in ["lookup v --node osl-web-01.example.com", "render --format ndjson --output -", "diff ."] {
+            let said = site.hierad(&format!("{command} --set {set}"));
+            assert_eq!(said.err.contains(&notice(set)), !is_read, "{command} {set}: {}", said.err);
+        }
+    }
+    let said = site.hierad("render --format ndjson --output - --set sit=x").err;
+    assert!(said.contains("; they read 'facts.site', 'location'"), "{said}");
+}

@@ -54,6 +54,9 @@ use tree_profiles::TreeProfiles;
 /// The default size of parsed data to keep, in MiB.
 const DEFAULT_CACHE_SIZE: u64 = 256;
 
+/// The maximum number of variables to name as examples.
+const MAX_EXAMPLES: usize = 5;
+
 /// A repository, its effective settings, and the caches that all pipelines over it share. Cheap to clone.
 #[derive(Clone)]
 pub struct Workspace {
@@ -219,7 +222,25 @@ impl Workspace {
         let start = Instant::now();
         let (fleet, errors) = Fleet::load(source, &referenced, chosen);
         tracing::info!(nodes = fleet.len(), faulty = errors.len(), took = ?start.elapsed(), "profiles are read");
-        Ok((fleet, notices.into_iter().chain(errors).collect()))
+        // Without revisions it is unknown what data reads.
+        let unread = if points.is_empty() { Vec::new() } else { self.unread(&fleet) };
+        Ok((fleet, notices.into_iter().chain(unread).chain(errors).collect()))
+    }
+
+    /// Returns notices about values of `what_if` that no data reads: they change nothing.
+    pub fn unread(&self, fleet: &Fleet) -> Vec<ProfileError> {
+        let (unread, names) = fleet.without_reader(&self.what_if);
+        let so = if self.runs_commands() { "; functions may" } else { ", so it changes nothing" };
+        let read =
+            match &*names.iter().take(MAX_EXAMPLES).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ") {
+                "" => String::new(),
+                some if names.len() > MAX_EXAMPLES => {
+                    format!("; they read {some} and {} more", names.len() - MAX_EXAMPLES)
+                }
+                all => format!("; they read {all}"),
+            };
+        let text = format!("no data and no hierarchy reads this variable{so}{read}");
+        unread.into_iter().map(|set| ProfileError { path: set.to_string(), line: None, text: text.clone() }).collect()
     }
 
     /// Returns the entries of `profiles`, ready to be opened or fetched. `branch` is the environment of all nodes if

@@ -62,17 +62,19 @@ impl NodePair {
     }
 
     /// Reads two nodes of workspaces that differ in nothing but their profiles, when `branch` is deployed, with the
-    /// variables that the revision mentions. Fails if one of them is not there.
+    /// variables that the revision mentions. Profiles that cannot be read are reported and left out. Fails if one of
+    /// the two is not there.
     pub fn of_two(
         [first, second]: [(&Workspace, &str); 2],
         branch: Option<&BranchName>,
         at: RevisionId,
+        report: &dyn Fn(&ProfileError),
     ) -> Result<NodePair> {
         let revisions = second.0.revisions();
-        let fleet_of = |(workspace, name): (&Workspace, &str)| {
-            workspace.fleet(&revisions, branch, &[at], &|node| node == name, &|_| {})
+        let fleet_of = |(workspace, name): (&Workspace, &str), report: &dyn Fn(&ProfileError)| {
+            workspace.fleet(&revisions, branch, &[at], &|node| node == name, report)
         };
-        let (before, after) = (Arc::new(fleet_of(first)?), Arc::new(fleet_of(second)?));
+        let (before, after) = (Arc::new(fleet_of(first, &|_| {})?), Arc::new(fleet_of(second, report)?));
         Ok(NodePair { before, pipeline: second.0.pipeline(revisions, after), gone: Vec::new(), new: Vec::new() })
     }
 

@@ -35,6 +35,7 @@ use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
+use crate::pipeline::RevisionId;
 use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
 use crate::value::{Hash, Type, Value, ValuePath};
@@ -134,7 +135,7 @@ fn look_up(global: &Global, arguments: &Arguments) -> Result {
     let workspace = arguments.what_if.open(global)?;
     let (workspace, point) = arguments.as_of.at(global, workspace, &arguments.rev)?;
     let progress = global.show_progress(&workspace);
-    let profile = profile(global, &workspace, arguments)?;
+    let profile = profile(global, &workspace, arguments, point)?;
     drop(progress);
     let environment = workspace.revisions().environment(point)?;
     if arguments.resolution.is_some() && !environment.is_hiera3 {
@@ -434,12 +435,14 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 }
 
 /// Returns the node's profile with the facts and the environment that flags set.
-fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<NodeProfile> {
+fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments, point: RevisionId) -> Result<NodeProfile> {
     // As with `puppet lookup`, the flag names the environment, so the branch does not.
     let is_given = arguments.environment.is_some();
     let branch = if is_given { None } else { workspace.branch(&arguments.rev)? };
+    // What data reads matters only for values that may be misspelled.
+    let points = if workspace.what_if.is_empty() { Vec::new() } else { vec![point] };
     let (fleet, errors) =
-        workspace.profiles(&workspace.revisions(), branch.as_ref().map(BranchName::as_str), &[], &|_| true)?;
+        workspace.profiles(&workspace.revisions(), branch.as_ref().map(BranchName::as_str), &points, &|_| true)?;
     for error in &errors {
         global.print_profile_error(error);
     }

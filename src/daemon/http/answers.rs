@@ -70,15 +70,13 @@ pub enum View {
     /// The paths of the data files.
     Files { search: String, after: Option<String> },
     /// A data file.
-    File { path: String, after: Option<String> },
+    File { path: String, after: Option<String>, line: Option<usize> },
     /// Everything that is wrong with data, `hiera.yaml` and profiles.
     Check,
     /// The commits of a branch, from one of them.
     Commits { after: Option<String> },
-    /// The changes of a commit.
-    Commit { id: String },
-    /// The changes between two revisions.
-    Diff { from: String, to: String },
+    /// The changes of a commit, or those between two revisions: of some keys on some nodes, or of all.
+    Diff { from: Option<String>, to: String, part: [Option<Pattern>; 2] },
     /// The differences between two nodes, or between a node in two environments.
     Compare(Diff<ComparedNode>),
     /// The effect of other values of variables on a node, in the form `NAME=VALUE`.

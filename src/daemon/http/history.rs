@@ -100,11 +100,13 @@ fn patterns(parameters: &Parameters, name: &str) -> Result<Vec<Pattern>, Problem
     if texts.len() > MAX_PATTERNS || texts.contains(&"") {
         return Err(Problem::wrong(format!("'{name}' may be given {MAX_PATTERNS} times, and none may be empty")));
     }
-    let pattern = |text: &str| {
-        let parsed = Pattern::bounded(text, MAX_PATTERN_SIZE);
-        parsed.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("'{name}': {error}")))
-    };
-    texts.into_iter().map(pattern).collect()
+    texts.into_iter().map(|text| pattern(name, text)).collect()
+}
+
+/// Reads a pattern that a parameter has.
+pub(super) fn pattern(name: &str, text: &str) -> Result<Pattern, Problem> {
+    let parsed = Pattern::bounded(text, MAX_PATTERN_SIZE);
+    parsed.map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("'{name}': {error}")))
 }
 
 fn raw(texts: Vec<String>) -> Result<Vec<Box<RawValue>>, Problem> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::fleet::Fleet;
 use crate::fleet::nodes::distinctions::names_of;
 use crate::fleet::nodes::variables::VariablePath;
-use crate::node::{NodeId, NodeSet, ProfileError, REFUSAL};
+use crate::node::{Assignment, NodeId, NodeSet, ProfileError, REFUSAL};
 use crate::value::Value;
 
 /// A variable that differs on some nodes.
@@ -28,6 +28,15 @@ impl Fleet {
             (names_of(path).0, classes.on(node).value(&path.segments).cloned())
         };
         self.paths().iter().filter(|path| *path.root != *REFUSAL).map(value).collect()
+    }
+
+    /// Returns those of some values that no variable asked for so far reads, and the names of these variables.
+    pub fn without_reader<'a>(&self, set: &'a [Assignment]) -> (Vec<&'a Assignment>, BTreeSet<String>) {
+        let paths = self.paths();
+        let names: BTreeSet<String> =
+            paths.iter().filter(|path| *path.root != *REFUSAL).map(|path| names_of(path).0).collect();
+        let unread = set.iter().filter(|one| !names.iter().any(|name| one.concerns(name))).collect();
+        (unread, names)
     }
 
     /// Returns the variables whose values differ from those in the fleet `before`, sorted by name. Only variables

@@ -1,6 +1,6 @@
 //! Every value on a page is the one of the commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
@@ -8,6 +8,7 @@ use super::html::{all, rows, text, value};
 use crate::history::site::Site;
 use crate::http::client::Daemon;
 use crate::support::Sandbox;
+use crate::support::extent::full_or;
 use crate::support::report::read;
 
 /// The values of nodes by node and key, and their errors.
@@ -75,6 +76,38 @@ fn check_ladder(site: &Sandbox, page: &Daemon, (node, key): (&str, &str), rev: &
     }
 }
 
+/// Follows the links of a report, and returns their number.
+fn check_links(page: &Daemon, document: &str) -> usize {
+    let (_, main) = document.split_once("<main").unwrap();
+    let links: BTreeSet<String> = all(main, " href=\"(/[^\"]*)\"").into_iter().collect();
+    for link in &links {
+        let answer = page.get(link);
+        assert_eq!(answer.status, 200, "{link} of {document}");
+        let line = all(link, "[?&]line=([0-9]+)").pop().map(|line| line.parse::<usize>().unwrap());
+        let first = rows(&answer.body, "values").first().map(|cells| text(&cells[0]));
+        if let (Some(line), Some(first)) = (line, first) {
+            let first: usize = first.trim_start_matches("line ").parse().unwrap();
+            assert!(first <= line || line == 1, "{link} begins at {first}");
+        }
+    }
+    links.len()
+}
+
+/// Compares the report on some keys and nodes of a commit.
+fn check_part(site: &Sandbox, page: &Daemon, commit: &str) {
+    let headline = |path: &str| all(page.get(path).ok(), "<h1>(.*?)</h1>").pop().unwrap();
+    for (asked, flags) in [("key=a", "--key a"), ("node=n2", "--node n2"), ("key=*d*&node=n[1", "--key *d* --node n[1")]
+    {
+        let printed = site.hierad(&format!("diff {commit}~ {commit} --allow-blind --format json {flags}"));
+        let path = format!("/commits/{commit}?{asked}");
+        if printed.status == 0 {
+            assert_eq!(headline(&path), read(printed.out)["headline"], "{flags}");
+        } else {
+            assert!(matches!(page.get(&path).status, 200 | 404), "{flags}: {}", printed.err);
+        }
+    }
+}
+
 fn check_key(page: &Daemon, key: &str, values: &Values, rev: &str) {
     let document = page.get(&format!("/keys/{}?rev={rev}", encoded(key))).ok().to_owned();
     let mut shown = BTreeMap::new();
@@ -97,8 +130,12 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     assert_eq!(headline("/diff?from=HEAD~2&to=HEAD"), report("diff HEAD~2 HEAD --allow-blind")["headline"]);
     let compared = report("compare --node n1 --node n3");
     assert_eq!(headline("/compare?node=n1&node=n3"), compared["headline"]);
-    let compared = report("compare --node n1 --environment x --environment y");
-    assert_eq!(headline("/compare?node=n1&environment=x&environment=y"), compared["headline"]);
+    let environments = page.get("/compare?node=n1&environment=x&environment=y");
+    let printed = site.hierad("compare --node n1 --environment x --environment y --format json");
+    match environments.status {
+        200 => assert_eq!(all(&environments.body, "<h1>(.*?)</h1>")[0], read(printed.out)["headline"]),
+        _ => assert!(printed.err.contains("environment=y: no data and no hierarchy reads"), "{}", printed.err),
+    }
     let printed = site.hierad("render --allow-blind --node n1 --set role=db --set site=y --format ndjson");
     let with: Json = serde_json::from_str(printed.ok()).unwrap();
     let same = |(key, value): (&String, &Result<Json, String>)| match value {
@@ -112,7 +149,7 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     assert_eq!(said.contains("no effective change") || said.contains("no change seen"), changed == 0, "{said}");
     assert!(changed == 0 || said.contains(&format!("{changed} key")), "{changed}: {said}");
     let unread = page.get("/what-if?node=n1&set=facts.rol%3Ddb&set=role%3Ddb").ok().to_owned();
-    assert_eq!(all(&unread, "No data reads the variable of <code>(.*?)</code>"), ["facts.rol=db"]);
+    assert_eq!(all(&unread, "<div class=\"body\">(facts[^:]*): no data and no hierarchy reads"), ["facts.rol=db"]);
     for key in ["a", "d"] {
         let document = page.get(&format!("/changes?key={key}")).ok().to_owned();
         let shown = all(&document, "</time> <a[^>]*>(.*?)</a>");
@@ -133,7 +170,7 @@ fn check_file(site: &Sandbox, page: &Daemon, path: &str, values: &Values) -> usi
     let mut compared = 0;
     for cells in rows(&document, "values") {
         let (place, key) = (text(&cells[0]), text(&cells[1]));
-        if cells[3].contains("unknown") {
+        if cells[4].contains("unknown") {
             continue;
         }
         let from = place.strip_prefix("line ").unwrap().parse::<usize>().unwrap() - 1;
@@ -145,7 +182,7 @@ fn check_file(site: &Sandbox, page: &Daemon, path: &str, values: &Values) -> usi
         let other = rendered(site, "HEAD");
         site.git(["reset", "--quiet", "--hard", "HEAD~"]);
         let differing = values.iter().filter(|(node, of)| of.get(&key) != other[*node].get(&key)).count();
-        let shown = all(&cells[2], "<b>(.*?)</b>").pop().map_or(0, |number| number.parse().unwrap());
+        let shown = all(&cells[3], "<b>(.*?)</b>").pop().map_or(0, |number| number.parse().unwrap());
         assert_eq!(shown, differing, "{key} of {path}: {cells:?}\n{content}");
         compared += 1;
     }
@@ -219,8 +256,8 @@ fn check_timeline(site: &Sandbox, document: &str, key: &str) -> usize {
 
 #[test]
 fn views_say_what_commands_say() {
-    let (mut pages, mut commits, mut entries) = (0, 0, 0);
-    for seed in 1..=3 {
+    let (mut pages, mut commits, mut entries, mut links) = (0, 0, 0, 0);
+    for seed in 1..=full_or(40, 4) {
         let Site { sandbox, .. } = Site::new(seed, 5);
         std::fs::write(sandbox.beside("nodes.ndjson"), NODES).unwrap();
         sandbox.settings("profiles: [../nodes.ndjson]\n");
@@ -231,7 +268,9 @@ fn views_say_what_commands_say() {
             let report = read(sandbox.hierad(&format!("diff {commit}~ {commit} --allow-blind --format json")).ok());
             let document = page.get(&format!("/commits/{commit}")).ok().to_owned();
             assert_eq!(all(&document, "<h1>(.*?)</h1>"), [report["headline"].as_str().unwrap()]);
-            pages += 1;
+            links += check_links(&page, &document);
+            check_part(&sandbox, &page, &commit);
+            pages += 2;
             for (node, of) in &values {
                 check_node(&page, (node, of), rev);
                 for key in of.keys() {
@@ -260,7 +299,7 @@ fn views_say_what_commands_say() {
         let expected = sandbox.git(["log", "--first-parent", "--format=%s"]);
         assert_eq!(subjects, expected.lines().collect::<Vec<_>>());
     }
-    assert!(pages > 100 && commits > 10 && entries > 20, "{pages}, {commits}, {entries}");
+    assert!(pages > 200 && commits > 10 && entries > 20 && links > 20, "{pages}, {commits}, {entries}, {links}");
 }
 
 #[test]

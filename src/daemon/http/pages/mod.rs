@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::answers::{Answers, PageRequest, View};
-use super::history;
+use super::history::{self, pattern};
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::state::State;
@@ -21,6 +21,7 @@ use super::values::revision;
 use crate::diff::Diff;
 use crate::page::content::Content;
 use crate::page::{self, Address, Frame};
+use crate::pattern::Pattern;
 use crate::report::ComparedNode;
 use crate::workers::Stop;
 
@@ -55,7 +56,6 @@ pub(super) fn routes() -> Router<Arc<State>> {
         .route("/search", get(search))
         .route("/page.css", file("text/css; charset=utf-8", page::style()))
         .route("/page.js", file("text/javascript; charset=utf-8", page::SCRIPT.to_owned()))
-        .route("/report.js", file("text/javascript; charset=utf-8", page::report_script()))
         .route("/icon.svg", file("image/svg+xml", page::ICON.to_owned()))
         .route_layer(from_fn(headers::secure))
 }
@@ -97,8 +97,9 @@ async fn files(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn file_of_data(state: Shared, Name(path): Name, parameters: Parameters) -> Response {
-    answer(&state, parameters, &["after"], |parameters| {
-        Ok(View::File { path, after: parameters.text("after").map(str::to_owned) })
+    answer(&state, parameters, &["after", "line"], |parameters| {
+        let line = parameters.number("line", (1, usize::MAX))?;
+        Ok(View::File { path, after: parameters.text("after").map(str::to_owned), line })
     })
     .await
 }
@@ -116,15 +117,27 @@ async fn commits(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn commit(state: Shared, Name(name): Name, parameters: Parameters) -> Response {
-    answer(&state, parameters, &[], |_| Ok(View::Commit { id: revision(Some(&name))? })).await
+    answer(&state, parameters, &["key", "node"], |parameters| {
+        Ok(View::Diff { from: None, to: revision(Some(&name))?, part: part(parameters)? })
+    })
+    .await
 }
 
 async fn diff(state: Shared, parameters: Parameters) -> Response {
-    answer(&state, parameters, &["from", "to"], |parameters| {
+    answer(&state, parameters, &["from", "to", "key", "node"], |parameters| {
         let (from, to) = (revision(parameters.text("from"))?, revision(parameters.text("to"))?);
-        Ok(View::Diff { from, to })
+        Ok(View::Diff { from: Some(from), to, part: part(parameters)? })
     })
     .await
+}
+
+/// Returns the patterns of the keys and nodes to compare, `None` for all of them.
+fn part(parameters: &Parameters) -> Result<[Option<Pattern>; 2], Problem> {
+    let of = |name| match parameters.text(name).map(str::trim) {
+        None | Some("") => Ok(None),
+        Some(text) => pattern(name, text).map(Some),
+    };
+    Ok([of("key")?, of("node")?])
 }
 
 async fn compare(state: Shared, parameters: Parameters) -> Response {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use maud::{Markup, html};
 
 use super::nodes::{self, ChangedNodes};
-use super::{Options, lines};
+use super::{Links, lines, linked};
 use crate::diff::{ChangeKind, Diff};
 use crate::hiera::Outcome;
 use crate::report::build::causing::unknown_cause;
@@ -60,32 +60,32 @@ const SHARE_DIVISOR: usize = 4;
 pub(super) fn group(
     report: &Report,
     (at, group): (usize, &Group),
-    nodes: &ChangedNodes,
-    options: &Options,
+    nodes: Option<&ChangedNodes>,
+    links: &dyn Links,
     room: &Cell<usize>,
 ) -> Markup {
     let is_long = group.items.len() >= MAX_OPEN + MIN_FOLDED;
     let (open, folded) = group.items.split_at(if is_long { MAX_OPEN } else { group.items.len() });
     html! {
-        section.panel id={ "group-" (at + 1) } data-nodes=(nodes.numbers(&group.nodes)) {
+        section.panel id={ "group-" (at + 1) } data-nodes=[nodes.map(|nodes| nodes.numbers(&group.nodes))] {
             div.head {
                 span.who { (node_list::heading(report, group, HEAD_COLUMNS)) }
-                div.found.quiet hidden {}
+                @if nodes.is_some() { div.found.quiet hidden {} }
             }
-            @for item in open { (change(report, item, options, room)) }
+            @for item in open { (change(report, item, links, room)) }
             @if !folded.is_empty() {
                 details.rest {
                     summary { (count(folded.len(), "more change")) }
-                    @for item in folded { (change(report, item, options, room)) }
+                    @for item in folded { (change(report, item, links, room)) }
                 }
             }
             @for note in report.use_notes(&group.items) { div.body.quiet { (note) } }
-            (nodes::list(report, &group.nodes))
+            (nodes::list(report, &group.nodes, links))
         }
     }
 }
 
-fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -> Markup {
+fn change(report: &Report, item: &Item, links: &dyn Links, room: &Cell<usize>) -> Markup {
     let change = &*report.shown(item);
     let ranges = lines::ranges(report, report.first(item));
     // If a single range causes everything, it is shown once, and not again at each difference.
@@ -97,9 +97,11 @@ fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -
     html! {
         div.change {
             span class={ "word " (word_class(change.kind)) } { (change.label()) }
-            code.key { (visible(&change.key)) }
+            (key(&change.key, links))
             @if item.keys > 1 {
-                p.quiet { (count(item.keys, "key")) ": " (visible(&report.keys_of(item).join(", "))) }
+                p.quiet { (count(item.keys, "key")) ": " @for (at, of) in report.keys_of(item).into_iter().enumerate() {
+                    @if at > 0 { ", " } (linked(links.key(of), html! { (visible(of)) }))
+                } }
             }
             @if change.leaves.is_empty() {
                 (sides(&detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM)))
@@ -109,12 +111,16 @@ fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -
                 p.quiet { (count(more, "more difference")) }
             }
             (by_node(report, item, room))
-            (lines::causes(&ranges, options))
+            (lines::causes(&ranges, links))
             @if ranges.is_empty() && change.leaves.iter().all(|leaf| leaf.places(report).is_none()) && !has_place(change) {
                 p.quiet { (unknown_cause(report, std::iter::once(report.first(item)))) }
             }
         }
     }
+}
+
+fn key(key: &str, links: &dyn Links) -> Markup {
+    html! { code.key { (linked(links.key(key), html! { (visible(key)) })) } }
 }
 
 /// Returns true for an error with a place.

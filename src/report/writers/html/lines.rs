@@ -2,9 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::Options;
+use super::{Links, linked};
 use crate::report::build::causing::{Range, Reason, causing};
-use crate::report::words::links::address;
 use crate::report::words::unread::UnreadLines;
 use crate::report::words::visible::visible;
 use crate::report::words::wording::count;
@@ -22,14 +21,14 @@ pub(super) fn ranges(report: &Report, change: &KeyChange) -> Vec<Range> {
 }
 
 /// Renders the lines that cause a change.
-pub(super) fn causes(ranges: &[Range], options: &Options) -> Markup {
+pub(super) fn causes(ranges: &[Range], links: &dyn Links) -> Markup {
     html! {
         @if !ranges.is_empty() {
             p.by {
                 "by "
                 @for (at, range) in ranges.iter().take(MAX_RANGES).enumerate() {
                     @if at > 0 { ", " }
-                    (place(range, at > 0 && ranges[at - 1].place.path == range.place.path, options))
+                    (place(range, at > 0 && ranges[at - 1].place.path == range.place.path, links))
                 }
                 @if let Some(more @ 1..) = ranges.len().checked_sub(MAX_RANGES) { " and " (more) " more" }
             }
@@ -38,20 +37,17 @@ pub(super) fn causes(ranges: &[Range], options: &Options) -> Markup {
 }
 
 /// Renders lines, as a link if they exist after the commit.
-pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Markup {
+pub(super) fn place(range: &Range, knows_file: bool, links: &dyn Links) -> Markup {
     let text = range.text(knows_file);
     let text = visible(&text);
     html! {
-        @match address(options.link_base.as_deref(), &range.place).filter(|_| range.is_there) {
-            Some(address) => a href=(address) { code { (text) } },
-            None => code { (text) },
-        }
+        (linked(links.place(&range.place).filter(|_| range.is_there), html! { code { (text) } }))
         @if !knows_file { (range.file.words()) }
     }
 }
 
 /// Returns the changed lines that change nothing, or whose effect is unknown, with the reason for each.
-pub(super) fn idle(report: &Report, options: &Options) -> Markup {
+pub(super) fn idle(report: &Report, links: &dyn Links) -> Markup {
     let idle = report.lines.iter().filter(|lines| lines.words().is_some());
     let (telling, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
     let total = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
@@ -60,7 +56,7 @@ pub(super) fn idle(report: &Report, options: &Options) -> Markup {
         @if !unread.is_empty() {
             h2 { (Report::unread_heading(&unread)) }
             @for part in unread.iter().take(MAX_LISTED) {
-                p { (place(&Range::line(part.place, part.is_there()), false, options)) (part.more()) }
+                p { (place(&Range::line(part.place, part.is_there()), false, links)) (part.more()) }
                 pre {
                     @for (side, text) in &part.lines { (UnreadLines::sign(*side)) " " (visible(text)) "\n" }
                 }
@@ -69,25 +65,25 @@ pub(super) fn idle(report: &Report, options: &Options) -> Markup {
         }
         @if !telling.is_empty() {
             h2 { (ChangedLines::heading(&telling)) }
-            (list(&telling, options))
+            (list(&telling, links))
         }
         @if !quiet.is_empty() {
             details.quiet {
                 summary { (count(total(&quiet), "changed line")) " of comments or layout" }
-                (list(&quiet, options))
+                (list(&quiet, links))
             }
         }
     }
 }
 
-fn list(all: &[&ChangedLines], options: &Options) -> Markup {
+fn list(all: &[&ChangedLines], links: &dyn Links) -> Markup {
     html! {
         ul.list {
             @for lines in all.iter().take(MAX_LISTED) {
                 li {
-                    (place(&Range::of(lines), false, options))
+                    (place(&Range::of(lines), false, links))
                     @if lines.side == Side::Before { " (removed)" }
-                    ": " (reason(lines, options))
+                    ": " (reason(lines, links))
                 }
             }
             @if let Some(more @ 1..) = all.len().checked_sub(MAX_LISTED) { li.quiet { (more) " more" } }
@@ -95,11 +91,11 @@ fn list(all: &[&ChangedLines], options: &Options) -> Markup {
     }
 }
 
-fn reason(lines: &ChangedLines, options: &Options) -> Markup {
+fn reason(lines: &ChangedLines, links: &dyn Links) -> Markup {
     let Reason { before, place: by, behind } = Reason::of(lines);
     html! {
         span.quiet { (visible(&before)) }
-        @if let Some(by) = by { (place(&by, false, options)) }
+        @if let Some(by) = by { (place(&by, false, links)) }
         span.quiet { (visible(&behind)) }
     }
 }

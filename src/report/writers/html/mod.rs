@@ -20,7 +20,9 @@ use sha2::{Digest, Sha256};
 
 use self::changes::{group, index};
 use self::nodes::ChangedNodes;
+use crate::diagnostic::Place;
 use crate::report::build::causing::Range;
+use crate::report::words::links::address;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::visible;
 use crate::report::words::wording::{author_name, count, findings_heading, number};
@@ -52,6 +54,34 @@ impl Default for Options {
     }
 }
 
+/// The addresses that the names and the places in a report lead to; `None` where there is nothing to look at.
+pub trait Links {
+    /// Returns the address of a key.
+    fn key(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    /// Returns the address of a node.
+    fn node(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Returns the address of a place in a file after the commit.
+    fn place(&self, place: &Place) -> Option<String>;
+}
+
+/// Links to the files below an address, if there is one.
+impl Links for Option<String> {
+    fn place(&self, place: &Place) -> Option<String> {
+        address(self.as_deref(), place)
+    }
+}
+
+/// Returns a text as a link, if it leads to something.
+fn linked(address: Option<String>, text: Markup) -> Markup {
+    html! { @match address { Some(address) => a href=(address) { (text) }, None => (text) } }
+}
+
 /// Writes the page.
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let script = SCRIPT.to_owned() + if report.groups_by_use().1.is_empty() { "" } else { APART_SCRIPT };
@@ -74,59 +104,97 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     let start = start.trim_end_matches("</html>");
     write!(out, "{start}<body><main>")?;
     let used = start.len() + script.len();
-    let names = write_body(report, options, (used, &html! {}), out)?;
+    let nodes = ChangedNodes::of(report);
+    let names = nodes.json();
+    let used = used + names.len();
+    let body = Body { report, links: &options.link_base, nodes: Some(&nodes), budget: options.budget };
+    body.write((used, &html! {}), out)?;
     write!(out, "{}</main><script type=\"application/json\" id=\"nodes\">{names}</script>", footer().into_string())?;
     writeln!(out, "<script>{script}</script></body></html>")
 }
 
-/// Returns the body of the page, for another page that has [`STYLE`] and [`whole_script`]. `overview` comes below the
-/// headline.
-pub fn body(report: &Report, options: &Options, overview: &Markup) -> Markup {
+/// Returns the body of the page, for another page that has [`STYLE`], in about `budget` bytes. `overview` comes below
+/// the headline.
+pub fn body(report: &Report, budget: usize, links: &dyn Links, overview: &Markup) -> Markup {
     let mut out = Vec::new();
+    let body = Body { report, links, nodes: None, budget };
     // Nothing can fail here.
-    let names = write_body(report, options, (overview.0.len(), overview), &mut out).unwrap_or_default();
-    let text = String::from_utf8(out).unwrap_or_default();
-    html! { (PreEscaped(text)) script type="application/json" id="nodes" { (PreEscaped(names)) } }
+    _ = body.write((overview.0.len(), overview), &mut out);
+    PreEscaped(String::from_utf8(out).unwrap_or_default())
 }
 
-/// Returns the script for [`body`].
-pub fn whole_script() -> String {
-    [SCRIPT, APART_SCRIPT].concat()
+/// The body of a page.
+#[derive(Clone, Copy)]
+struct Body<'a> {
+    report: &'a Report,
+    links: &'a dyn Links,
+    /// The names for the script that searches the page, if it has one.
+    nodes: Option<&'a ChangedNodes>,
+    budget: usize,
 }
 
-/// Writes the body of the page, with an overview below the headline, if as many bytes are `used` by the rest. Returns
-/// the names of its nodes in JSON.
-fn write_body(
-    report: &Report,
-    options: &Options,
-    (used, overview): (usize, &Markup),
-    out: &mut dyn Write,
-) -> io::Result<String> {
-    let nodes = ChangedNodes::of(report);
-    let room = options.budget / 8;
-    let text = |parts: &[Markup]| parts.iter().map(|part| part.0.as_str()).collect::<String>();
-    let above = text(&[
-        head(report),
-        PreEscaped(overview.0.clone()),
-        policies(report, room),
-        blind_spots(report, false, room),
-        index(report),
-        search(),
-        causes(report, options, room),
-    ]);
-    let below = text(&[
-        lines::idle(report, options),
-        reencrypted(report, room),
-        findings(report, true, room),
-        findings(report, false, room),
-        blind_spots(report, true, room),
-    ]);
-    let names = nodes.json();
-    let used = used + above.len() + below.len() + names.len();
-    writeln!(out, "{above}")?;
-    write_groups(report, &nodes, options, options.budget.saturating_sub(used), out)?;
-    write!(out, "{below}")?;
-    Ok(names.to_owned())
+impl Body<'_> {
+    /// Writes it, with an overview below the headline, if as many bytes are `used` by the rest.
+    fn write(self, (used, overview): (usize, &Markup), out: &mut dyn Write) -> io::Result<()> {
+        let Body { report, links, nodes, budget } = self;
+        let room = budget / 8;
+        let text = |parts: &[Markup]| parts.iter().map(|part| part.0.as_str()).collect::<String>();
+        let above = text(&[
+            head(report),
+            PreEscaped(overview.0.clone()),
+            policies(report, room),
+            blind_spots(report, false, room),
+            index(report),
+            nodes.map(|_| search()).unwrap_or_default(),
+            causes(report, links, room),
+        ]);
+        let below = text(&[
+            lines::idle(report, links),
+            reencrypted(report, room),
+            findings(report, true, room),
+            findings(report, false, room),
+            blind_spots(report, true, room),
+        ]);
+        writeln!(out, "{above}")?;
+        self.write_groups(budget.saturating_sub(used + above.len() + below.len()), out)?;
+        write!(out, "{below}")
+    }
+
+    /// Writes as many groups as the budget allows, and the number of the others. Groups on nodes whose catalogs lack
+    /// the class are folded.
+    fn write_groups(self, budget: usize, out: &mut dyn Write) -> io::Result<()> {
+        let Body { report, links, nodes, .. } = self;
+        let (first_apart, mut left) = (report.groups_by_use().0.len(), budget);
+        let mut is_folded = false;
+        let room = Cell::new(budget / 2);
+        for (shown, current) in report.groups.iter().enumerate() {
+            let panel = |room: &Cell<usize>| group(report, (shown, current), nodes, links, room).into_string();
+            let mut text = panel(&room);
+            if text.len() > left {
+                text = panel(&Cell::new(0));
+            }
+            if text.len() > left {
+                if is_folded {
+                    out.write_all(b"</details>")?;
+                }
+                let groups = &report.groups[shown..];
+                let changes = groups.iter().map(|group| group.items.len()).sum();
+                let note = html! {
+                    p { b { (count(groups.len(), "more group")) } " of " (count(changes, "change"))
+                        " would make this page too large: " code { "hierad diff --full" } " shows all." }
+                };
+                return out.write_all(note.into_string().as_bytes());
+            }
+            if shown == first_apart {
+                is_folded = true;
+                let summary = html! { summary { (report.apart_heading().unwrap_or_default()) } };
+                write!(out, "<details id=\"apart\">{}", summary.into_string())?;
+            }
+            left -= text.len();
+            out.write_all(text.as_bytes())?;
+        }
+        if is_folded { out.write_all(b"</details>") } else { Ok(()) }
+    }
 }
 
 /// Returns as many of `items` as fit `room` bytes, and the number of the others if there are any.
@@ -146,47 +214,6 @@ fn items_that_fit<T>(
         shown += 1;
     }
     (PreEscaped(text), (shown < count).then(|| format!("{} more", number(count - shown))))
-}
-
-/// Writes as many groups as the budget allows, and the number of the others. Groups on nodes whose catalogs lack the
-/// class are folded.
-fn write_groups(
-    report: &Report,
-    nodes: &ChangedNodes,
-    options: &Options,
-    budget: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let (first_apart, mut left) = (report.groups_by_use().0.len(), budget);
-    let mut is_folded = false;
-    let room = Cell::new(budget / 2);
-    for (shown, current) in report.groups.iter().enumerate() {
-        let panel = |room: &Cell<usize>| group(report, (shown, current), nodes, options, room).into_string();
-        let mut text = panel(&room);
-        if text.len() > left {
-            text = panel(&Cell::new(0));
-        }
-        if text.len() > left {
-            if is_folded {
-                out.write_all(b"</details>")?;
-            }
-            let groups = &report.groups[shown..];
-            let changes = groups.iter().map(|group| group.items.len()).sum();
-            let note = html! {
-                p { b { (count(groups.len(), "more group")) } " of " (count(changes, "change"))
-                    " would make this page too large: " code { "hierad diff --full" } " shows all." }
-            };
-            return out.write_all(note.into_string().as_bytes());
-        }
-        if shown == first_apart {
-            is_folded = true;
-            let summary = html! { summary { (report.apart_heading().unwrap_or_default()) } };
-            write!(out, "<details id=\"apart\">{}", summary.into_string())?;
-        }
-        left -= text.len();
-        out.write_all(text.as_bytes())?;
-    }
-    if is_folded { out.write_all(b"</details>") } else { Ok(()) }
 }
 
 fn head(report: &Report) -> Markup {
@@ -319,7 +346,7 @@ fn search() -> Markup {
     }
 }
 
-fn causes(report: &Report, options: &Options, room: usize) -> Markup {
+fn causes(report: &Report, links: &dyn Links, room: usize) -> Markup {
     let room = room / report.causes.len().max(1);
     let key = |(at, key): (usize, &Arc<str>)| html! { @if at > 0 { ", " } code { (visible(key)) } };
     let cause = |cause: &Cause| {
@@ -332,13 +359,13 @@ fn causes(report: &Report, options: &Options, room: usize) -> Markup {
                 summary { span.who { (cause.heading(report)) } }
                 div.body {
                     @match place {
-                        Some((place, rest)) => pre { (lines::place(&Range::line(place, true), false, options)) (shown(rest)) },
+                        Some((place, rest)) => pre { (lines::place(&Range::line(place, true), false, links)) (shown(rest)) },
                         None => pre { (shown(&message)) },
                     }
                     (keys)
                     @if let Some(more) = more { " and " b { (more) } }
                 }
-                (nodes::list(report, &cause.nodes))
+                (nodes::list(report, &cause.nodes, links))
             }
         }
     };

@@ -2,14 +2,19 @@
 
 use maud::{Markup, html};
 
+use super::{Links, linked};
 use crate::node::NodeSet;
 use crate::puppet::json;
 use crate::report::Report;
 use crate::report::words::node_list;
-use crate::report::words::wording::count;
+use crate::report::words::visible::visible;
+use crate::report::words::wording::{count, number};
 
 /// The approximate maximum number of characters in a list of names.
 const MAX_NAMES: usize = 20_000;
+
+/// The maximum number of names in a list of links.
+const MAX_LINKS: usize = 50;
 
 /// The nodes that change, each with a number from 0.
 pub(super) struct ChangedNodes {
@@ -57,12 +62,21 @@ impl ChangedNodes {
     }
 }
 
-/// Returns the names of some nodes, folded.
-pub(super) fn list(report: &Report, nodes: &NodeSet) -> Markup {
+/// Returns the names of some nodes, folded: each by itself if they are links, and otherwise as ranges.
+pub(super) fn list(report: &Report, nodes: &NodeSet, links: &dyn Links) -> Markup {
+    let all = || report.names.names_of(nodes);
+    let are_links = all().next().is_some_and(|name| links.node(name).is_some());
     html! {
         details.nodes {
             summary { (count(nodes.len(), "node")) }
-            (node_list::names(report, nodes, MAX_NAMES))
+            @if are_links {
+                @for (at, name) in all().take(MAX_LINKS).enumerate() {
+                    @if at > 0 { ", " } (linked(links.node(name), html! { (visible(name)) }))
+                }
+                @if let Some(more @ 1..) = nodes.len().checked_sub(MAX_LINKS) { " and " (number(more)) " more" }
+            } @else {
+                (node_list::names(report, nodes, MAX_NAMES))
+            }
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::{Result, part};
 use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
+use crate::hiera::Outcome;
 use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
 use crate::page::content::{Content, File, FileEntry};
-use crate::pipeline::{EntryUse, FileUse, Pipeline};
+use crate::pipeline::{EntryUse, FilePlace, FileUse, Pipeline};
 
 /// The number of keys in a part of a file.
 const KEYS: usize = 25;
@@ -27,13 +28,14 @@ pub(super) fn list(
 pub(super) fn content(
     pipeline: &Pipeline,
     requested: &RequestedRevision,
-    (path, after): (&str, Option<&str>),
+    path: &str,
+    from: FilePlace<'_>,
 ) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     if !revision.data_files().contains(path) {
         return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}", requested.commit)));
     }
-    let found = pipeline.file_use(&revision, path, (after, KEYS), WORK).map_err(broken)?;
+    let found = pipeline.file_use(&revision, path, (from, KEYS), WORK).map_err(broken)?;
     let FileUse { nodes, fault, entries, count, next } = found.unwrap_or_default();
     Ok(Content::File(File {
         path: path.to_owned(),
@@ -44,16 +46,18 @@ pub(super) fn content(
         is_read_by_functions: revision.functions_may_read(path),
         entries: entries.into_iter().map(|entry| shown(entry, pipeline)).collect(),
         count,
+        is_later: !matches!(from, FilePlace::After(None)),
         next: next.map(|key| key.to_string()),
     }))
 }
 
 fn shown(entry: EntryUse, pipeline: &Pipeline) -> FileEntry {
-    let EntryUse { key, line, decides, repeated, hidden, unknown, idle_parts } = entry;
+    let EntryUse { key, line, value, decides, repeated, hidden, unknown, idle_parts } = entry;
     let idle = idle_parts.iter().map(|part| (pipeline.disclosure.path(&part.path).to_string(), part.line));
     FileEntry {
         key: key.to_string(),
         line,
+        written: value.and_then(|value| super::shown(&Outcome::Found(value), &pipeline.disclosure)),
         decides: decides.len(),
         repeated: repeated.len(),
         hidden: hidden.len(),

@@ -21,7 +21,7 @@ use crate::hiera::explain::provenance::Contribution;
 use crate::hiera::{LookupError, Outcome};
 use crate::history::commits::Span;
 use crate::page::content::{BlindSpot, Commits, Content, Entry, Live, Names, Origin, Shown, Start};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{FilePlace, Pipeline};
 use crate::puppet::json::{compact, pretty};
 use crate::report;
 use crate::value::{Value, ValuePath};
@@ -46,8 +46,7 @@ impl EffectiveValues {
         let requested = self.resolve(&request.revision)?;
         match &request.view {
             View::Commits { after } => return self.commits(&requested, after.as_deref()),
-            View::Commit { id } => return self.report(None, id, stop),
-            View::Diff { from, to } => return self.report(Some(from), to, stop),
+            View::Diff { from, to, part } => return self.report((from.as_deref(), to), part, stop),
             View::Compare(nodes) => return self.compared(&requested, nodes, stop),
             View::WhatIf { node, set } => return self.what_if(&requested, (node, set), stop),
             View::Changes(request) => return self.changes(request, stop),
@@ -70,7 +69,10 @@ impl EffectiveValues {
                 }
                 View::Ladder { node, key } => ladder::content(pipeline, &requested, (node, key))?,
                 View::Files { search, after } => file::list(pipeline, &requested, (search, after.as_deref()))?,
-                View::File { path, after } => file::content(pipeline, &requested, (path, after.as_deref()))?,
+                View::File { path, after, line } => {
+                    let from = line.map_or(FilePlace::After(after.as_deref()), FilePlace::Line);
+                    file::content(pipeline, &requested, path, from)?
+                }
                 View::Check => self.check(pipeline, &requested)?,
                 View::Key { key } => key::content(pipeline, &requested, key)?,
                 View::Search { text } => search::content(pipeline, &requested, text)?,

@@ -1,5 +1,6 @@
 //! Comparisons: of revisions, of nodes, and of a node with itself under other variables.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Result;
@@ -8,21 +9,35 @@ use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken, ch
 use crate::app::{NodePair, Workspace};
 use crate::daemon::http::AnswerError;
 use crate::diff::Diff;
+use crate::hiera::key::any_matches;
 use crate::node::Assignment;
-use crate::page::content::{Content, WhatIf};
-use crate::pipeline::DiffFilter;
-use crate::report::{Between, ComparedNode, Report};
+use crate::page::content::{Comparison, Content, Part, WhatIf};
+use crate::pattern::{Pattern, any};
+use crate::pipeline::{DiffFilter, Pipeline, RevisionId};
+use crate::report::{Between, ComparedNode};
 use crate::workers::Stop;
 
 impl EffectiveValues {
-    /// Returns the report on the changes between two revisions, or on those of a commit.
-    pub(super) fn report(&self, from: Option<&str>, to: &str, stop: &Arc<dyn Stop>) -> Result<Content> {
+    /// Returns the report on the changes between two revisions, or on those of a commit, of some keys on some nodes.
+    pub(super) fn report(
+        &self,
+        (from, to): (Option<&str>, &str),
+        part: &[Option<Pattern>; 2],
+        stop: &Arc<dyn Stop>,
+    ) -> Result<Content> {
         let after = self.resolve(to)?;
         let sides = self.sides(from, &after)?;
+        let [keys, nodes] = part.each_ref().map(Option::as_slice);
+        let filter =
+            DiffFilter { key: &|key| any_matches(keys, key), node: &|node| any(nodes, node), ..DiffFilter::ALL };
+        let text = |pattern: &Option<Pattern>| pattern.as_ref().map(|one| one.as_str().to_owned()).unwrap_or_default();
+        let [key, node] = part.each_ref().map(text);
+        let part = Part { from: from.map(str::to_owned), to: to.to_owned(), key, node };
         self.retry_while_profiles_change(after.branch.as_ref(), |pipeline| {
-            let compared = pipeline.diff_with(&sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
+            let report = pipeline.diff_with(&sides, &filter, &self.workers(stop)).map_err(broken)?.report;
             check_still_wanted(stop)?;
-            Ok(Content::Report(Box::new(compared.report)))
+            let files = data_files(pipeline, sides.after)?;
+            Ok(Content::Report(Box::new(Comparison { report, files, part: Some(part.clone()) })))
         })
     }
 
@@ -37,6 +52,9 @@ impl EffectiveValues {
         let workspaces = Diff::new(workspace(&nodes.before), workspace(&nodes.after));
         let first = workspaces.before.map_err(|error| AnswerError::Wrong(error.to_string()))?;
         let second = workspaces.after.map_err(|error| AnswerError::Wrong(error.to_string()))?;
+        if let Some(unread) = second.unread(&self.pipeline(requested.branch.as_ref())?.fleet).first() {
+            return Err(AnswerError::Wrong(format!("{unread}; to compare branches, take /diff?from=A&to=B")));
+        }
         let sides = [(&first, &*nodes.before.name), (&second, &*nodes.after.name)];
         let between = Between::Nodes(nodes.clone());
         Ok(Content::Report(Box::new(self.compare(requested, sides, between, stop)?)))
@@ -55,8 +73,7 @@ impl EffectiveValues {
         let known = self.pipeline(requested.branch.as_ref())?;
         let id = known.fleet.find(node).ok_or_else(|| unknown_node(node))?;
         let variables = variables(&known, id);
-        let is_read = |set: &Assignment| variables.iter().any(|(name, _)| set.concerns(name));
-        let unread = changed.what_if.iter().filter(|set| !is_read(set)).map(ToString::to_string).collect();
+        let unread = changed.unread(&known.fleet).iter().map(ToString::to_string).collect();
         let report = if set.is_empty() {
             None
         } else {
@@ -73,15 +90,21 @@ impl EffectiveValues {
         sides: [(&Workspace, &str); 2],
         between: Between,
         stop: &Arc<dyn Stop>,
-    ) -> Result<Report> {
+    ) -> Result<Comparison> {
         let known = self.pipeline(requested.branch.as_ref())?;
         if let Some((_, name)) = sides.iter().find(|(_, name)| known.fleet.find(name).is_none()) {
             return Err(unknown_node(name));
         }
-        let pair = NodePair::of_two(sides, requested.branch.as_ref(), requested.point()).map_err(broken)?;
+        let pair = NodePair::of_two(sides, requested.branch.as_ref(), requested.point(), &|_| {}).map_err(broken)?;
         let pipeline = pair.pipeline.with_workers(self.workers(stop));
         let compared = pipeline.diff_nodes(&pair.before, requested.point(), &DiffFilter::ALL, between);
         check_still_wanted(stop)?;
-        Ok(compared.map_err(broken)?.report)
+        let report = compared.map_err(broken)?.report;
+        Ok(Comparison { report, files: data_files(&known, requested.point())?, part: None })
     }
+}
+
+/// Returns the data files of a revision.
+fn data_files(pipeline: &Pipeline, point: RevisionId) -> Result<BTreeSet<Arc<str>>> {
+    Ok(pipeline.cached_revision(point).map_err(broken)?.data_files())
 }

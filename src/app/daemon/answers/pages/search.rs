@@ -8,6 +8,7 @@ use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::fleet::{Answer, Revision};
 use crate::page::content::{Content, Found, FoundValue, Shown};
 use crate::pipeline::Pipeline;
+use crate::puppet::json::compact;
 use crate::value::{Hash, Value};
 
 /// The maximum number of keys whose values are looked at, and of values that are shown.
@@ -71,7 +72,8 @@ impl Search {
         match value {
             Value::Array(items) => items.iter().any(|item| self.has(item, text)),
             Value::Hash(hash) => hash.iter().any(|(key, value)| self.has(key, text) || self.has(value, text)),
-            other => other.to_s().to_lowercase().contains(text),
+            Value::String(written) => written.to_lowercase().contains(text),
+            other => compact(other).to_lowercase().contains(text),
         }
     }
 }
