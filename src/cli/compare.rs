@@ -9,7 +9,6 @@ use super::lookup::unknown_node;
 use super::{Global, Result};
 use crate::app::{NodePair, Workspace};
 use crate::diff::Diff;
-use crate::git::BranchName;
 use crate::pattern::Pattern;
 use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{Between, ComparedNode};
@@ -70,16 +69,13 @@ fn compare(
     let workspaces = nodes.as_ref().map(|node| workspace.in_environment(node.environment.as_deref()));
     let Diff { before: first, after: second } = Diff::new(workspaces.before?, workspaces.after?);
     let branch = second.branch(&arguments.revision)?;
-    check_existence(workspace, branch.as_ref(), &nodes)?;
-    let sides = [(&first, &*nodes.before.name), (&second, &*nodes.after.name)];
-    let pair = NodePair::of_two(sides, branch.as_ref(), point, &|error| global.print_profile_error(error))?;
+    let report = |error: &_| global.print_profile_error(error);
+    let fleet = workspace.fleet(&workspace.revisions(), branch.as_ref(), &[point], &|_| true, &report)?;
+    second.unread(&fleet).iter().for_each(report);
+    if let Some(node) = [&nodes.before, &nodes.after].into_iter().find(|node| fleet.find(&node.name).is_none()) {
+        return Err(unknown_node(&node.name, &fleet));
+    }
+    let pair = NodePair::within(&fleet, [(&first, &*nodes.before.name), (&second, &*nodes.after.name)])?;
     let chosen = Chosen { node: Vec::new(), key: arguments.key.clone() };
     chosen.compare_nodes(&pair, point, Between::Nodes(nodes))
-}
-
-/// Fails if there is no such node.
-fn check_existence(workspace: &Workspace, branch: Option<&BranchName>, nodes: &Diff<ComparedNode>) -> Result<()> {
-    let all = workspace.fleet(&workspace.revisions(), branch, &[], &|_| true, &|_| {})?;
-    let unknown = [&nodes.before, &nodes.after].into_iter().find(|node| all.find(&node.name).is_none());
-    unknown.map_or(Ok(()), |node| Err(unknown_node(&node.name, &all)))
 }

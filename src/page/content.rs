@@ -45,14 +45,27 @@ pub enum Content {
 pub struct WhatIf {
     /// The node.
     pub node: String,
-    /// The variables with their values, as `--set` takes them.
-    pub set: Vec<String>,
-    /// The variables that data reads, as in [`Node`].
-    pub variables: Vec<(String, Option<String>)>,
+    /// The variables that data reads.
+    pub variables: Vec<Field>,
+    /// The other variables that are set, as `--set` takes them.
+    pub others: Vec<String>,
     /// Notices about those of `set` that no data reads.
     pub unread: Vec<String>,
-    /// The values without and with them; `None` if nothing is set.
+    /// The values without and with them; `None` if nothing is set that data reads.
     pub report: Option<Comparison>,
+}
+
+/// A variable in a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// The value of the node: a text as it is, anything else in JSON; empty if it is not set.
+    pub own: String,
+    /// The value to try, in the same form.
+    pub text: String,
+    /// True if the value is in JSON.
+    pub is_json: bool,
 }
 
 /// A comparison.

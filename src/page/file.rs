@@ -67,7 +67,7 @@ fn idle(entries: &[FileEntry], total: usize) -> Markup {
 fn row(address: &Address, file: &File, entry: &FileEntry) -> Markup {
     html! {
         tr.idle[entry.is_idle()] {
-            td { (line(entry.line)) }
+            td.at { (line(entry.line)) }
             th scope="row" { a href=(address.key(&entry.key)) { (visible(&entry.key)) } }
             td { @match &entry.written { Some(written) => (value(written)), None => span.quiet { "not shown" } } }
             td.share {

@@ -10,6 +10,7 @@ use crate::visible::visible;
 
 pub(super) fn view(address: &Address, node: &Node) -> Markup {
     let path = &node_path(&node.name);
+    let has_environment = node.variables.iter().any(|(name, _)| name.ends_with("environment"));
     html! {
         h1 { (visible(&node.name)) }
         (at(address, &node.commit))
@@ -25,7 +26,7 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
                     button { "Compare" }
                 }
             }
-            li {
+            @if has_environment { li {
                 form action="/compare" {
                     (hidden(address))
                     input type="hidden" name="node" value=(node.name);
@@ -33,7 +34,7 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
                     label { "with " input name="environment" placeholder="another" autocomplete="off"; }
                     button { "Compare" }
                 }
-            }
+            } }
         }
         h2 { "Values" }
         (search_field(address, path, &node.search, "Find a key of this node"))
@@ -55,7 +56,7 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
     }
 }
 
-pub(super) fn variables(variables: &[(String, Option<String>)]) -> Markup {
+fn variables(variables: &[(String, Option<String>)]) -> Markup {
     html! {
         @if !variables.is_empty() {
             details {

@@ -3,19 +3,19 @@
 use maud::{Markup, html};
 
 use super::address::commit_path;
-use super::content::{Comparison, Part, WhatIf};
+use super::content::{Comparison, Field, Part, WhatIf};
 use super::parts::hidden;
-use super::{Address, matrix, node};
+use super::{Address, matrix};
 use crate::diagnostic::Place;
-use crate::report::Between;
 use crate::report::writers::html::{self as report, Links};
+use crate::report::{Between, count};
 use crate::visible::visible;
 
 /// The maximum size of a report in a view, in bytes.
 const BUDGET: usize = 150 << 10;
 
-/// The maximum number of variables in the form, those that are set among them.
-const MAX_VARIABLES: usize = 8;
+/// The maximum number of variables in the form.
+const MAX_FIELDS: usize = 60;
 
 /// The minimum number of changes for which it is worth asking for a part.
 const MIN_CHANGES: usize = 10;
@@ -23,7 +23,7 @@ const MIN_CHANGES: usize = 10;
 /// The views of what a report names.
 struct Views<'a> {
     address: &'a Address,
-    /// Where the files after the commit are.
+    /// The revision after the commit, which has the files.
     files: Address,
     of: &'a Comparison,
 }
@@ -76,27 +76,34 @@ fn form(address: &Address, part: &Part, changes: usize) -> Markup {
     }
 }
 
-pub(super) fn what_if(address: &Address, WhatIf { node, set, variables, unread, report }: &WhatIf) -> Markup {
-    let rows = set.iter().map(String::as_str).chain(std::iter::once("")).take(MAX_VARIABLES);
+pub(super) fn what_if(address: &Address, WhatIf { node, variables, others, unread, report }: &WhatIf) -> Markup {
+    let (shown, hidden_ones) = variables.split_at(variables.len().min(MAX_FIELDS));
     html! {
         h1 { "What if " a href=(address.node(node, None)) { (visible(node)) } " had other facts?" }
-        form.fields action="/what-if" {
+        form action="/what-if" {
             (hidden(address))
             input type="hidden" name="node" value=(node);
-            @for (at, text) in rows.enumerate() {
-                label {
-                    @if at == 0 { "Variable and value, as NAME=TEXT" } @else { "One more" }
-                    input name="set" value=(text) autocomplete="off" spellcheck="false";
+            p { "Change what the node has:" }
+            div.fields.variables { @for variable in shown { (field(variable)) } }
+            @if !hidden_ones.is_empty() { p.quiet { "and " (count(hidden_ones.len(), "more variable")) " that data reads" } }
+            div.fields {
+                @for text in others.iter().map(String::as_str).chain(std::iter::once("")) {
+                    label { "Another variable" input name="set" value=(text) placeholder="facts.name=text" autocomplete="off" spellcheck="false"; }
                 }
-            }
-            button { "Show the difference" }
-        }
-        (node::variables(variables))
-        @for set in unread {
-            div.panel.doubt {
-                div.body { (visible(set)) }
+                button { "Show the difference" }
             }
         }
+        @for set in unread { div.panel.doubt { div.body { (visible(set)) } } }
         @if let Some(report) = report { (view(address, report)) }
+    }
+}
+
+fn field(Field { name, own, text, .. }: &Field) -> Markup {
+    html! {
+        label.changed[own != text] {
+            (visible(name))
+            input type="hidden" name="variable" value=(name);
+            input name="value" value=(text) placeholder="not set" autocomplete="off" spellcheck="false";
+        }
     }
 }

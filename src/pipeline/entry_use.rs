@@ -73,8 +73,8 @@ enum Use {
 }
 
 impl Pipeline {
-    /// Returns the use of the file at `path`: of the entries from a place on, at most this many, found with no more work
-    /// than `limit`. Returns `None` if no node's hierarchy leads to the file.
+    /// Returns the use of the file at `path`: of the entries from a place on, at most this many, found with no more
+    /// work than `limit`. Returns `None` if no node's hierarchy leads to the file.
     pub fn file_use(
         &self,
         revision: &Revision,

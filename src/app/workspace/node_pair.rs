@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::app::{Result, Workspace};
+use crate::app::{Failure, Result, Workspace};
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
 use crate::git::BranchName;
-use crate::node::ProfileError;
+use crate::node::{NodeId, ProfileError};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::{FindingChange, count};
 use crate::settings::ProfileEntry;
@@ -61,21 +61,19 @@ impl NodePair {
         }))
     }
 
-    /// Reads two nodes of workspaces that differ in nothing but their profiles, when `branch` is deployed, with the
-    /// variables that the revision mentions. Profiles that cannot be read are reported and left out. Fails if one of
-    /// the two is not there.
-    pub fn of_two(
-        [first, second]: [(&Workspace, &str); 2],
-        branch: Option<&BranchName>,
-        at: RevisionId,
-        report: &dyn Fn(&ProfileError),
-    ) -> Result<NodePair> {
-        let revisions = second.0.revisions();
-        let fleet_of = |(workspace, name): (&Workspace, &str), report: &dyn Fn(&ProfileError)| {
-            workspace.fleet(&revisions, branch, &[at], &|node| node == name, report)
+    /// Reads two nodes of a fleet again, each with the values that its workspace sets. The workspaces differ in nothing
+    /// else. Fails if one of the two is not there.
+    pub fn within(fleet: &Fleet, [first, second]: [(&Workspace, &str); 2]) -> Result<NodePair> {
+        let find = |name: &str| fleet.find(name).ok_or_else(|| format!("there is no node '{name}'"));
+        let ids = [find(first.1)?, find(second.1)?];
+        let profiles = fleet.profiles(&ids.into_iter().collect());
+        let only = |id: NodeId, workspace: &Workspace| {
+            let profile = profiles.get(&id).cloned().ok_or("a node profile cannot be read again")?;
+            Ok::<_, Failure>(Arc::new(fleet.only(profile, &workspace.what_if)))
         };
-        let (before, after) = (Arc::new(fleet_of(first, &|_| {})?), Arc::new(fleet_of(second, report)?));
-        Ok(NodePair { before, pipeline: second.0.pipeline(revisions, after), gone: Vec::new(), new: Vec::new() })
+        let (before, after) = (only(ids[0], first.0)?, only(ids[1], second.0)?);
+        let pipeline = second.0.pipeline(second.0.revisions(), after);
+        Ok(NodePair { before, pipeline, gone: Vec::new(), new: Vec::new() })
     }
 
     /// Returns findings for the nodes that only one of the sets has.

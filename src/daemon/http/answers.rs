@@ -79,8 +79,9 @@ pub enum View {
     Diff { from: Option<String>, to: String, part: [Option<Pattern>; 2] },
     /// The differences between two nodes, or between a node in two environments.
     Compare(Diff<ComparedNode>),
-    /// The effect of other values of variables on a node, in the form `NAME=VALUE`.
-    WhatIf { node: String, set: Vec<String> },
+    /// The effect of other values of variables on a node: in the form `NAME=VALUE`, and as fields of a form by name,
+    /// some of which may have the node's own value.
+    WhatIf { node: String, set: Vec<String>, fields: Vec<(String, String)> },
     /// The commits that changed keys.
     Changes(HistoryRequest),
     /// The names of nodes and keys with a text.

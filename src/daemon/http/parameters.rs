@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use super::problem::Problem;
 
 /// The parameters that may be given several times.
-const REPEATED: [&str; 4] = ["environment", "key", "node", "set"];
+const REPEATED: [&str; 6] = ["environment", "key", "node", "set", "variable", "value"];
 
 /// The name in a path.
 pub(super) struct Name(pub(super) String);

@@ -1,11 +1,13 @@
 //! The variables that differ between two fleets of the same nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::fleet::Fleet;
 use crate::fleet::nodes::distinctions::names_of;
+use crate::fleet::nodes::referenced::ReferencedVariables;
 use crate::fleet::nodes::variables::VariablePath;
-use crate::node::{Assignment, NodeId, NodeSet, ProfileError, REFUSAL};
+use crate::node::{Assignment, NodeId, NodeProfile, NodeSet, ProfileError, REFUSAL, WhatIf};
 use crate::value::Value;
 
 /// A variable that differs on some nodes.
@@ -28,6 +30,12 @@ impl Fleet {
             (names_of(path).0, classes.on(node).value(&path.segments).cloned())
         };
         self.paths().iter().filter(|path| *path.root != *REFUSAL).map(value).collect()
+    }
+
+    /// Returns a fleet of one profile with other values for some variables, which reads what this one reads.
+    pub fn only(&self, profile: NodeProfile, set: &[Assignment]) -> Fleet {
+        let source = WhatIf::new(Arc::new(vec![profile]), set.to_vec());
+        Fleet::load(Arc::new(source), &ReferencedVariables::of(self), &|_| true).0
     }
 
     /// Returns those of some values that no variable asked for so far reads, and the names of these variables.

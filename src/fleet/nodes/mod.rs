@@ -403,7 +403,7 @@ impl Fleet {
     }
 
     /// Returns the places inside variables that were asked for so far.
-    fn paths(&self) -> Vec<VariablePath> {
+    pub(in crate::fleet) fn paths(&self) -> Vec<VariablePath> {
         self.variables.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 

@@ -33,6 +33,12 @@ pub struct ReferencedVariables {
 pub(in crate::fleet) type ScannedFiles = HashSet<FileId, RandomState>;
 
 impl ReferencedVariables {
+    /// Returns the references that `fleet` has read.
+    pub(in crate::fleet) fn of(fleet: &Fleet) -> ReferencedVariables {
+        let paths = fleet.paths().into_iter().collect();
+        ReferencedVariables { files: fleet.scanned.clone(), paths, ..ReferencedVariables::default() }
+    }
+
     /// Returns the references that `fleet` has yet to read, and skips the data files whose references it has read.
     pub(in crate::fleet) fn beyond(fleet: &Fleet) -> ReferencedVariables {
         let paths = fleet.pending.iter().cloned().collect();

@@ -101,7 +101,10 @@ impl Report {
     pub fn headline(&self) -> String {
         let facts = match &self.between {
             Between::Revisions => String::new(),
-            Between::Facts => "by other facts of nodes: ".to_owned(),
+            Between::Facts => match self.names.fleet.iter().next().filter(|_| self.names.fleet.len() == 1) {
+                Some((_, only)) => format!("by other facts of {}: ", in_headline(only)),
+                None => "by other facts of nodes: ".to_owned(),
+            },
             Between::Nodes(compared) => format!("{}: ", in_headline(&compared.arrow())),
         };
         format!("{facts}{}{}{}", self.narrowed_words(), self.verdict_line(), self.policies_summary())

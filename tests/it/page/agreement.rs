@@ -150,6 +150,22 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     assert!(changed == 0 || said.contains(&format!("{changed} key")), "{changed}: {said}");
     let unread = page.get("/what-if?node=n1&set=facts.rol%3Ddb&set=role%3Ddb").ok().to_owned();
     assert_eq!(all(&unread, "<div class=\"body\">(facts[^:]*): no data and no hierarchy reads"), ["facts.rol=db"]);
+    // The fields of the form have the node's own values, and say the same as variables that are set.
+    let form = page.get("/what-if?node=n1").ok().to_owned();
+    let fields = all(&form, "name=\"variable\" value=\"([^\"]*)\"");
+    let own = all(&form, "name=\"value\" value=\"([^\"]*)\"");
+    assert!(fields.contains(&"role".to_owned()) && fields.len() == own.len(), "{form}");
+    let sent = |role: &str, of_site: &str| {
+        let text = |(name, own): (&String, &String)| match name.as_str() {
+            "role" => role.to_owned(),
+            "site" => of_site.to_owned(),
+            _ => own.clone(),
+        };
+        let field = |one: (&String, &String)| format!("&variable={}&value={}", encoded(one.0), encoded(&text(one)));
+        format!("/what-if?node=n1{}", fields.iter().zip(&own).map(field).collect::<String>())
+    };
+    assert_eq!(headline(&sent("db", "y")), said);
+    assert!(!page.get(&sent("web", "x")).ok().contains("by other facts of"));
     for key in ["a", "d"] {
         let document = page.get(&format!("/changes?key={key}")).ok().to_owned();
         let shown = all(&document, "</time> <a[^>]*>(.*?)</a>");

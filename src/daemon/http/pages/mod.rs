@@ -163,14 +163,15 @@ async fn compare(state: Shared, parameters: Parameters) -> Response {
 }
 
 async fn what_if(state: Shared, parameters: Parameters) -> Response {
-    answer(&state, parameters, &["node", "set"], |parameters| {
+    answer(&state, parameters, &["node", "set", "variable", "value"], |parameters| {
         let node = parameters.text("node").ok_or_else(|| Problem::wrong("'node' is needed"))?.to_owned();
         let set: Vec<String> =
             parameters.all("set").map(str::trim).filter(|set| !set.is_empty()).map(str::to_owned).collect();
         if set.len() > MAX_SET || set.iter().any(|set| set.len() > MAX_SEARCH) {
             return Err(Problem::wrong(format!("at most {MAX_SET} variables can be set, of {MAX_SEARCH} bytes each")));
         }
-        Ok(View::WhatIf { node, set })
+        let [names, values] = ["variable", "value"].map(|name| parameters.all(name).map(str::to_owned));
+        Ok(View::WhatIf { node, set, fields: names.zip(values).collect() })
     })
     .await
 }

@@ -48,7 +48,7 @@ impl EffectiveValues {
             View::Commits { after } => return self.commits(&requested, after.as_deref()),
             View::Diff { from, to, part } => return self.report((from.as_deref(), to), part, stop),
             View::Compare(nodes) => return self.compared(&requested, nodes, stop),
-            View::WhatIf { node, set } => return self.what_if(&requested, (node, set), stop),
+            View::WhatIf { node, set, fields } => return self.what_if(&requested, node, (set, fields), stop),
             View::Changes(request) => return self.changes(request, stop),
             _ => {}
         }

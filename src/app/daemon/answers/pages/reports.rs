@@ -1,6 +1,6 @@
 //! Comparisons: of revisions, of nodes, and of a node with itself under other variables.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Result;
@@ -11,7 +11,7 @@ use crate::daemon::http::AnswerError;
 use crate::diff::Diff;
 use crate::hiera::key::any_matches;
 use crate::node::Assignment;
-use crate::page::content::{Comparison, Content, Part, WhatIf};
+use crate::page::content::{Comparison, Content, Field, Part, WhatIf};
 use crate::pattern::{Pattern, any};
 use crate::pipeline::{DiffFilter, Pipeline, RevisionId};
 use crate::report::{Between, ComparedNode};
@@ -60,28 +60,44 @@ impl EffectiveValues {
         Ok(Content::Report(Box::new(self.compare(requested, sides, between, stop)?)))
     }
 
-    /// Returns the effect of other values of variables on a node.
+    /// Returns the effect of other values of variables on a node: those that are set, and the fields of a form.
     pub(super) fn what_if(
         &self,
         requested: &RequestedRevision,
-        (node, set): (&str, &[String]),
+        node: &str,
+        (set, fields): (&[String], &[(String, String)]),
         stop: &Arc<dyn Stop>,
     ) -> Result<Content> {
-        let mut changed = self.workspace.clone();
         let assignment = |text: &String| text.parse::<Assignment>().map_err(AnswerError::Wrong);
-        changed.what_if = set.iter().map(assignment).collect::<Result<_>>()?;
         let known = self.pipeline(requested.branch.as_ref())?;
         let id = known.fleet.find(node).ok_or_else(|| unknown_node(node))?;
-        let variables = variables(&known, id);
-        let unread = changed.unread(&known.fleet).iter().map(ToString::to_string).collect();
-        let report = if set.is_empty() {
+        let mut variables: Vec<Field> = variables(&known, id).into_iter().map(field).collect();
+        let given: BTreeMap<&str, &str> = fields.iter().map(|(name, text)| (&**name, &**text)).collect();
+        for variable in &mut variables {
+            if let Some(text) = given.get(&*variable.name) {
+                variable.text = (*text).to_owned();
+            }
+        }
+        let mut others = Vec::new();
+        for text in set {
+            let name = assignment(text)?.name();
+            let value = text.split_once('=').filter(|(written, _)| *written == name).map(|(_, value)| value);
+            match (variables.iter_mut().find(|field| field.name == name && !field.is_json), value) {
+                (Some(field), Some(value)) => field.text = value.to_owned(),
+                _ => others.push(text.clone()),
+            }
+        }
+        let tried: Vec<String> = variables.iter().filter_map(Field::assignment).chain(others.iter().cloned()).collect();
+        let mut changed = self.workspace.clone();
+        changed.what_if = tried.iter().map(assignment).collect::<Result<_>>()?;
+        let unread: Vec<String> = changed.unread(&known.fleet).iter().map(ToString::to_string).collect();
+        let report = if unread.len() == tried.len() {
             None
         } else {
             let sides = [(&self.workspace, node), (&changed, node)];
             Some(self.compare(requested, sides, Between::Facts, stop)?)
         };
-        let (node, set) = (node.to_owned(), set.to_vec());
-        Ok(Content::WhatIf(Box::new(WhatIf { node, set, variables, unread, report })))
+        Ok(Content::WhatIf(Box::new(WhatIf { node: node.to_owned(), variables, others, unread, report })))
     }
 
     fn compare(
@@ -95,12 +111,29 @@ impl EffectiveValues {
         if let Some((_, name)) = sides.iter().find(|(_, name)| known.fleet.find(name).is_none()) {
             return Err(unknown_node(name));
         }
-        let pair = NodePair::of_two(sides, requested.branch.as_ref(), requested.point(), &|_| {}).map_err(broken)?;
+        let pair = NodePair::within(&known.fleet, sides).map_err(broken)?;
         let pipeline = pair.pipeline.with_workers(self.workers(stop));
         let compared = pipeline.diff_nodes(&pair.before, requested.point(), &DiffFilter::ALL, between);
         check_still_wanted(stop)?;
         let report = compared.map_err(broken)?.report;
         Ok(Comparison { report, files: data_files(&known, requested.point())?, part: None })
+    }
+}
+
+/// Returns the field of a variable, whose value is in JSON.
+fn field((name, json): (String, Option<String>)) -> Field {
+    let text = json.as_deref().and_then(|json| serde_json::from_str::<String>(json).ok());
+    let is_json = json.is_some() && text.is_none();
+    let own = text.or(json).unwrap_or_default();
+    Field { name, text: own.clone(), own, is_json }
+}
+
+impl Field {
+    /// Returns what `--set` takes, if the value is another than the node's own.
+    fn assignment(&self) -> Option<String> {
+        let Field { name, own, text, is_json } = self;
+        let sign = if *is_json { ":=" } else { "=" };
+        (own != text).then(|| format!("{name}{sign}{text}"))
     }
 }
 
