@@ -115,6 +115,21 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>, most: usi
     near.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
+/// The maximum number of names to suggest.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// Returns a pattern that matches nothing if none of `patterns` matches one of `names`, with similar names as a hint.
+pub fn unmatched<'n, I: Iterator<Item = &'n str>>(
+    patterns: &[Pattern],
+    matches: fn(&[Pattern], &str) -> bool,
+    names: impl Fn() -> I,
+) -> Option<String> {
+    let first = patterns.first().filter(|_| !names().any(|name| matches(patterns, name)))?;
+    let near = nearest(first.as_str(), names(), MAX_SUGGESTIONS);
+    let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+    Some(format!("'{}'{hint}", first.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

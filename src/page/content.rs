@@ -445,6 +445,8 @@ pub struct Rung {
     pub path: Option<String>,
     /// Its part in the answer.
     pub state: RungState,
+    /// The reason why it cannot be read or seen.
+    pub reason: Option<String>,
     /// The line of the key in the file.
     pub line: Option<u32>,
     /// The value as written there, in JSON, before interpolation.
@@ -466,6 +468,10 @@ pub enum RungState {
     Absent,
     /// No file.
     NoFile,
+    /// Something that cannot be read, so the lookup fails.
+    Broken,
+    /// A path that leads out of the repository: something may be there on the server.
+    Unseen,
     /// A function that is asked for each key, or a file that only it reads.
     Asked,
 }

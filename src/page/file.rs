@@ -60,6 +60,7 @@ fn idle(entries: &[FileEntry], total: usize) -> Markup {
             (1, _) => b { "Of " (shown) ", 1 decides nothing on any node." },
             (_, _) => b { "Of " (shown) ", " (number(idle)) " decide nothing on any node." },
         }
+        @if entries.len() < total { " The others are on other pages." }
         @if untold > 0 { " Of " (shown) ", it cannot be told for " (number(untold)) " if it decides anything." }
     }
 }

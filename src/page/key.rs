@@ -42,7 +42,12 @@ fn row(address: &Address, key: &Key, one: &Distinct) -> Markup {
                 }
                 @if one.nodes > one.names.len() { span.quiet { " and " (number(one.nodes - one.names.len())) " more" } }
             }
-            td { (origins(address, &one.origins)) }
+            td {
+                @if let (Some(first), 2..) = (one.names.first(), one.nodes) {
+                    @if !one.origins.is_empty() { span.quiet { "on " (visible(first)) ":" } br; }
+                }
+                (origins(address, &one.origins))
+            }
         }
     }
 }

@@ -56,6 +56,8 @@ fn row(address: &Address, rung: &Rung) -> Markup {
         RungState::Read => ("read", "has the key, whose lookup fails"),
         RungState::Absent => ("absent", "no such key"),
         RungState::NoFile => ("absent", "no such file"),
+        RungState::Broken => ("read", "cannot be read, so the lookup fails"),
+        RungState::Unseen => ("unseen", "cannot be seen from here; on the server it may have the key"),
         RungState::Asked => ("absent", "asked key by key"),
     };
     html! {
@@ -69,7 +71,7 @@ fn row(address: &Address, rung: &Rung) -> Markup {
                     @if rung.is_file() { (place(address, path, rung.line)) } @else { span.place { (visible(path)) } }
                 }
             }
-            td { (word) }
+            td { (word) @if let Some(reason) = &rung.reason { ": " span.quiet { (visible(reason)) } } }
             td { @if let Some(written) = &rung.written { pre { code { (visible_lines(written)) } } } }
         }
     }
@@ -78,6 +80,6 @@ fn row(address: &Address, rung: &Rung) -> Markup {
 impl Rung {
     /// Returns true if there is a file.
     fn is_file(&self) -> bool {
-        !matches!(self.state, RungState::NoFile | RungState::Asked)
+        !matches!(self.state, RungState::NoFile | RungState::Unseen | RungState::Asked)
     }
 }

@@ -51,14 +51,16 @@ pub(super) fn found_names(address: &Address, found_here: &Found) -> Markup {
         (some(("Nodes", "node", "/nodes"), nodes, &|name| address.node(name, None)))
         (some(("Keys", "key", "/keys"), keys, &|name| address.key(name)))
         (some(("Data files", "file", "/files"), files, &|path| address.file(path)))
-        @if !values.is_empty() { (found_values(address, values, *has_more_values)) }
+        @if !search.is_empty() { (found_values(address, values, *has_more_values)) }
     }
 }
 
 fn found_values(address: &Address, values: &[FoundValue], has_more: bool) -> Markup {
     html! {
         h2 { "Values" }
-        table.values {
+        @if values.is_empty() {
+            p.quiet { "No value has it." }
+        } @else { table.values {
             thead { tr { th scope="col" { "Key" } th scope="col" { "Nodes" } th scope="col" { "Value" } } }
             tbody {
                 @for FoundValue { key, nodes, shown } in values {
@@ -69,7 +71,7 @@ fn found_values(address: &Address, values: &[FoundValue], has_more: bool) -> Mar
                     }
                 }
             }
-        }
+        } }
         @if has_more { p.quiet { "There may be more: not all keys were looked at." } }
     }
 }
@@ -77,6 +79,7 @@ fn found_values(address: &Address, values: &[FoundValue], has_more: bool) -> Mar
 pub(super) fn commits(address: &Address, commits: &Commits) -> Markup {
     html! {
         h1 { "Commits" }
+        ul.actions { li { a href=(address.to("/changes", &[])) { "What did each of them change?" } } }
         (entries(address, &commits.commits))
         (next(address, "/commits", "", commits.next.as_deref()))
     }

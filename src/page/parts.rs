@@ -73,7 +73,10 @@ pub(super) fn at(address: &Address, commit: &str) -> Markup {
     let short: String = commit.chars().take(8).collect();
     html! {
         p.quiet {
-            @if let Some(revision) = &address.revision { (visible(revision)) " at " } @else { "at " }
+            @match address.revision.as_deref().filter(|revision| !commit.starts_with(revision)) {
+                Some(revision) => { (visible(revision)) " at " }
+                None => "at ",
+            }
             a href=(address.commit(commit)) { code { (short) } }
         }
     }

@@ -9,13 +9,10 @@ use crate::app::NodePair;
 use crate::cli::Result;
 use crate::fleet::Fleet;
 use crate::hiera::key::any_matches;
-use crate::pattern::{Pattern, any, nearest};
+use crate::pattern::{Pattern, any, unmatched};
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 use crate::report::Between;
-
-/// The maximum number of names to suggest.
-const MAX_SUGGESTIONS: usize = 3;
 
 /// The nodes and keys of a comparison.
 #[derive(Debug, Default, Args)]
@@ -64,23 +61,12 @@ impl Chosen {
 
 /// Fails if the patterns of `--node` match no name, and suggests similar ones.
 pub(in crate::cli) fn matches_a_node(patterns: &[Pattern], fleet: &Fleet) -> Result<()> {
-    matches_something("--node", patterns, any, || fleet.iter().map(|(_, name)| &**name))
+    let unmatched = unmatched(patterns, any, || fleet.iter().map(|(_, name)| &**name));
+    unmatched.map_or(Ok(()), |text| Err(format!("no node matches --node {text}").into()))
 }
 
 /// Fails if the patterns of `--key` match none of `keys`, and suggests similar ones.
 pub(in crate::cli) fn matches_a_key(patterns: &[Pattern], keys: &BTreeSet<Arc<str>>) -> Result<()> {
-    matches_something("--key", patterns, any_matches, || keys.iter().map(|key| &**key))
-}
-
-fn matches_something<'n, I: Iterator<Item = &'n str>>(
-    flag: &str,
-    patterns: &[Pattern],
-    matches: fn(&[Pattern], &str) -> bool,
-    names: impl Fn() -> I,
-) -> Result<()> {
-    let Some(first) = patterns.first().filter(|_| !names().any(|name| matches(patterns, name))) else { return Ok(()) };
-    let subject = flag.trim_start_matches('-');
-    let near = nearest(first.as_str(), names(), MAX_SUGGESTIONS);
-    let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-    Err(format!("no {subject} matches {flag} '{}'{hint}", first.as_str()).into())
+    let unmatched = unmatched(patterns, any_matches, || keys.iter().map(|key| &**key));
+    unmatched.map_or(Ok(()), |text| Err(format!("no key matches --key {text}").into()))
 }

@@ -14,7 +14,7 @@ use crate::hiera::backend::DataFile;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::{Recorder, Step};
 use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
-use crate::hiera::layer::LayerId;
+use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
@@ -138,6 +138,11 @@ impl Revision {
 }
 
 impl NodeRevision<'_> {
+    /// Returns the files and settings of the revision.
+    pub fn environment(&self) -> &Environment {
+        &self.revision.environment
+    }
+
     /// Looks `key` up as if files and levels were `replaced`, at no more than this cost. Returns the cost, too.
     pub fn get_with(&self, key: &str, replaced: &Replaced<'_>, limit: Cost) -> (Outcome, Cost) {
         self.look_up(replaced, limit, |lookup| (lookup.get(key, None), lookup.cost()))

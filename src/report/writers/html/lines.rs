@@ -7,7 +7,7 @@ use crate::report::build::causing::{Range, Reason, causing};
 use crate::report::words::unread::UnreadLines;
 use crate::report::words::visible::visible;
 use crate::report::words::wording::count;
-use crate::report::{ChangedLines, KeyChange, Report, Side};
+use crate::report::{ChangedLines, Effect, KeyChange, Report, Side};
 
 /// The maximum number of ranges shown for one change.
 const MAX_RANGES: usize = 8;
@@ -69,7 +69,11 @@ pub(super) fn idle(report: &Report, links: &dyn Links) -> Markup {
         }
         @if !quiet.is_empty() {
             details.quiet {
-                summary { (count(total(&quiet), "changed line")) " of comments or layout" }
+                @let unread = quiet.iter().any(|lines| matches!(lines.effect, Effect::Unknown(_)));
+                summary {
+                    (count(total(&quiet), "changed line")) " of comments or layout"
+                    @if unread { ", or in files that no known node reads" }
+                }
                 (list(&quiet, links))
             }
         }

@@ -9,11 +9,12 @@ use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::provenance::contributions;
 use crate::hiera::explain::{Event, Places, Recorder, Step};
-use crate::hiera::hierarchy::Location;
+use crate::hiera::hierarchy::{self, Location};
 use crate::hiera::layer::LayerId;
 use crate::hiera::{LookupKey, Outcome};
 use crate::page::content::{Content, Ladder, Rung, RungState};
 use crate::pipeline::Pipeline;
+use crate::tree::{Target, follow};
 use crate::value::ValuePath;
 
 /// Returns a key on a node, with each level from the top.
@@ -80,6 +81,17 @@ impl Rungs<'_> {
         rungs
     }
 
+    /// Returns the reason why a path where nothing is may have something on the server.
+    fn led_out(&self, path: &str) -> Option<String> {
+        if path.starts_with('/') {
+            return Some("it is outside of the repository".to_owned());
+        }
+        match follow(&*self.revision.environment().tree, path) {
+            Ok(Target::Dangling(why) | Target::Loop(why) | Target::Outside(why)) => Some(why.to_string()),
+            _ => None,
+        }
+    }
+
     fn rung(&self, location: &Location, root: &str) -> Rung {
         let path = location.place().map(ToString::to_string);
         let none = Rung {
@@ -87,13 +99,26 @@ impl Rungs<'_> {
             level: String::new(),
             path,
             state: RungState::Asked,
+            reason: None,
             line: None,
             written: None,
         };
         if location.is_absent() {
-            return Rung { state: RungState::NoFile, ..none };
+            let reason = none.path.as_deref().and_then(|path| self.led_out(path));
+            let state = if reason.is_some() { RungState::Unseen } else { RungState::NoFile };
+            return Rung { state, reason, ..none };
         }
-        let Some((path, file)) = location.file() else { return none };
+        let Some((path, file)) = location.file() else {
+            return match location {
+                Location::Path { content: hierarchy::Content::Unreadable(error), .. } => {
+                    Rung { state: RungState::Broken, reason: Some(error.to_string()), ..none }
+                }
+                _ => none,
+            };
+        };
+        if let Some(fault) = file.fault() {
+            return Rung { state: RungState::Broken, reason: Some(fault.text.clone()), line: Some(fault.line), ..none };
+        }
         let Some(value) = file.content().and_then(|content| content.get(root)) else {
             return Rung { state: RungState::Absent, ..none };
         };

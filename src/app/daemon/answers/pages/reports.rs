@@ -12,7 +12,7 @@ use crate::diff::Diff;
 use crate::hiera::key::any_matches;
 use crate::node::Assignment;
 use crate::page::content::{Comparison, Content, Field, Part, WhatIf};
-use crate::pattern::{Pattern, any};
+use crate::pattern::{Pattern, any, unmatched};
 use crate::pipeline::{DiffFilter, Pipeline, RevisionId};
 use crate::report::{Between, ComparedNode};
 use crate::workers::Stop;
@@ -34,8 +34,18 @@ impl EffectiveValues {
         let [key, node] = part.each_ref().map(text);
         let part = Part { from: from.map(str::to_owned), to: to.to_owned(), key, node };
         self.retry_while_profiles_change(after.branch.as_ref(), |pipeline| {
+            let no_match = |what: &str, text| AnswerError::Unknown(format!("no {what} matches {text}"));
+            if let Some(text) = unmatched(nodes, any, || pipeline.fleet.iter().map(|(_, name)| &**name)) {
+                return Err(no_match("node", text));
+            }
             let report = pipeline.diff_with(&sides, &filter, &self.workers(stop)).map_err(broken)?.report;
             check_still_wanted(stop)?;
+            if report.keys.total == 0 && !keys.is_empty() {
+                let all = pipeline.keys(&[sides.before, sides.after]).map_err(broken)?;
+                if let Some(text) = unmatched(keys, any_matches, || all.iter().map(|key| &**key)) {
+                    return Err(no_match("key", text));
+                }
+            }
             let files = data_files(pipeline, sides.after)?;
             Ok(Content::Report(Box::new(Comparison { report, files, part: Some(part.clone()) })))
         })
