@@ -311,6 +311,25 @@ fn functions_in_ruby_are_proposed_where_puppet_is() {
     }
 }
 
+/// A function that the repository does not have is named with the line that says what it finds, and nothing is guessed:
+/// whoever has the function knows.
+#[test]
+fn functions_that_nothing_here_has_are_told_with_their_remedy() {
+    let site = site(concat!(
+        "-- hiera.yaml\nversion: 5\nhierarchy:\n- {name: Common, path: common.yaml}\n",
+        "-- modules/vault/hiera.yaml\nversion: 5\nhierarchy:\n- {name: Vault, lookup_key: hiera_vault}\n",
+        "-- data/common.yaml\nworker: {engine: simple, token: \"%{lookup('vault::token')}\"}\nother: 1\n",
+        "-- profiles/web01.yaml\nname: web01\nfacts: {role: web}\n",
+    ));
+    let told = init(&site, "--no-verify").ok().to_owned();
+    let spot = told.lines().find(|line| line.starts_with("blind spot  1 key fails on ")).unwrap_or(&told);
+    for words in ["function named 'hiera_vault'", "; declare in hierad.yaml what the function finds: backends: "] {
+        assert!(spot.contains(words), "{spot}");
+    }
+    let settings = std::fs::read_to_string(site.root().join("hierad.yaml")).unwrap();
+    assert!(!settings.contains("backends"), "{settings}");
+}
+
 /// Returns the file of guessed nodes.
 fn guesses(site: &Sandbox) -> String {
     std::fs::read_to_string(site.root().join(".git/hierad-guessed-nodes.yaml")).unwrap_or_default()

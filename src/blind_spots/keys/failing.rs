@@ -93,9 +93,10 @@ pub(crate) fn of_answers(
         let (count, node_share) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, fleet.len()));
         let verb = if keys.len() == 1 { "fails" } else { "fail" };
         let headline = format!("{count} {verb} on {node_share}");
-        let message = format!("{headline}: {}", disclosure.error(&error).text.visible());
-        let keys = keys.into_iter().collect();
-        BlindSpot { code: "failing-keys", headline, message, nodes, keys, ..BlindSpot::default() }
+        let error = disclosure.error(&error);
+        let message = format!("{headline}: {}", error.text.visible());
+        let (fix, keys) = (suggestions::fix_for_error(&error), keys.into_iter().collect());
+        BlindSpot { code: "failing-keys", headline, message, fix, nodes, keys, ..BlindSpot::default() }
     })
 }
 
