@@ -10,7 +10,7 @@ use super::document::{Document, Refusal, hash_field};
 use super::fields::{self, FIELDS, Unknown};
 use super::rows::{Rows, begins_with_fact_row, is_fact_row};
 use super::text;
-use super::wanted::{wants_catalogs, wants_trusted};
+use super::wanted::{Wanted, wants_catalogs, wants_trusted};
 use super::{NodeProfile, ProfileError};
 use crate::puppet::document::{Fault, FaultKind, Parsed};
 use crate::puppet::{json, yaml};
@@ -58,6 +58,8 @@ pub type ReadProfiles = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
 pub struct ProfileReader<'a> {
     reader: Reader<'a>,
     selection: &'a Selection,
+    /// A hint that only some nodes are wanted.
+    only: Option<&'a Wanted>,
 }
 
 impl<'a> ProfileReader<'a> {
@@ -67,7 +69,17 @@ impl<'a> ProfileReader<'a> {
     pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
         let (wants_trusted, wants_catalogs) = (wants_trusted(selection), wants_catalogs(selection));
         let reader = Reader { path, environment, default_name: None, wants_trusted, wants_catalogs };
-        ProfileReader { reader, selection }
+        ProfileReader { reader, selection, only: None }
+    }
+
+    /// Leaves out documents that are not about the wanted nodes.
+    #[must_use]
+    pub fn on(self, wanted: &'a Wanted) -> ProfileReader<'a> {
+        ProfileReader { only: Some(wanted), ..self }
+    }
+
+    fn may_be_wanted(&self, document: &[u8]) -> bool {
+        self.only.is_none_or(|wanted| wanted.may_be_about(document))
     }
 
     /// Reads some whole lines of a file with one profile per line. The file has `lines_before` lines before them.
@@ -76,7 +88,8 @@ impl<'a> ProfileReader<'a> {
             Ok(content) => content,
             Err(text) => return (Vec::new(), vec![self.reader.error(lines_before.saturating_add(1), text)]),
         };
-        split_results(lines(content, lines_before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
+        let wanted = lines(content, lines_before).filter(|(_, text)| self.may_be_wanted(text));
+        split_results(wanted.map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
     }
 
     fn line(&self, text: &[u8], lines_before: u32) -> Result<NodeProfile, ProfileError> {
@@ -87,6 +100,9 @@ impl<'a> ProfileReader<'a> {
 
     /// Reads a whole file, which may have rows of `PuppetDB`'s facts instead of profiles.
     pub fn file(&self, content: &[u8]) -> ReadProfiles {
+        if !self.may_be_wanted(content) {
+            return (Vec::new(), Vec::new());
+        }
         let content = &*match text::utf8(content) {
             Ok(content) => content,
             Err(text) => return (Vec::new(), vec![self.reader.error(1, text)]),

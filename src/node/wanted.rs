@@ -1,5 +1,7 @@
 //! Selects the wanted values of node profiles, so that readers can skip the rest.
 
+use std::sync::Arc;
+
 use super::NodeProfile;
 use super::document::TRUSTED_EXTERNAL;
 use super::fields::{
@@ -14,12 +16,26 @@ pub struct Wanted {
     facts: Selection,
     /// True if catalogs are wanted, too.
     catalogs: bool,
+    /// The names of the only nodes that are wanted, as a hint; empty for all.
+    names: Vec<Arc<str>>,
 }
 
 impl Wanted {
     /// Returns a selection of whole profiles.
     pub fn whole() -> Wanted {
-        Wanted { facts: Selection::Whole, catalogs: true }
+        Wanted { facts: Selection::Whole, catalogs: true, names: Vec::new() }
+    }
+
+    /// Adds that only the nodes of these names are wanted. Sources may leave out others.
+    #[must_use]
+    pub fn on(self, names: Vec<Arc<str>>) -> Wanted {
+        Wanted { names, ..self }
+    }
+
+    /// Returns true if a document may be about a wanted node: if it has the name, or escapes that may be a name.
+    pub(super) fn may_be_about(&self, document: &[u8]) -> bool {
+        let has = |name: &Arc<str>| memchr::memmem::find(document, name.as_bytes()).is_some();
+        self.names.is_empty() || self.names.iter().any(has) || document.contains(&b'\\')
     }
 
     /// Adds the catalogs of nodes.
@@ -134,6 +150,23 @@ pub(super) fn wants_catalogs(document: &Selection) -> bool {
 mod tests {
     use super::*;
     use crate::node::ProfileReader;
+
+    #[test]
+    fn documents_about_other_nodes_are_left_out_unread() {
+        let lines = "{\"name\": \"a1\", \"facts\": {\"x\": 1}}\n{\"name\": \"b\", \"facts\": {\"peer\": \"a1\"}}\n\
+                     {\"name\": \"\\u0061\\u0031\"}\n{\"name\": nonsense}\n{\"certname\": \"c3\"}\n";
+        let names = |wanted: &Wanted| {
+            let selection = wanted.of_document();
+            let reader = ProfileReader::new("p.ndjson", "production", &selection).on(wanted);
+            let (profiles, errors) = reader.lines(lines.as_bytes(), 0);
+            (profiles.iter().map(|(line, profile)| (*line, profile.name.to_string())).collect::<Vec<_>>(), errors.len())
+        };
+        let found =
+            |lines: &[(u32, &str)]| lines.iter().map(|(line, name)| (*line, (*name).to_owned())).collect::<Vec<_>>();
+        assert_eq!(names(&Wanted::whole()), (found(&[(1, "a1"), (2, "b"), (3, "a1"), (5, "c3")]), 1));
+        assert_eq!(names(&Wanted::whole().on(vec!["a1".into()])), (found(&[(1, "a1"), (2, "b"), (3, "a1")]), 0));
+        assert_eq!(names(&Wanted::whole().on(vec!["c3".into()])), (found(&[(3, "a1"), (5, "c3")]), 0));
+    }
 
     #[test]
     fn what_is_wanted_of_trusted_facts_is_what_the_whole_profile_has() {

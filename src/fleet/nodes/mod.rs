@@ -35,6 +35,9 @@ type VariablePaths = HashSet<VariablePath, RandomState>;
 /// The maximum number of times that profiles are read again for variables that their values refer to.
 const MOST_ROUNDS: usize = 16;
 
+/// The maximum number of nodes whose names are sought in each document.
+const MOST_SOUGHT: usize = 8;
+
 /// The nodes for which a repository is resolved.
 ///
 /// It keeps the values at the places inside variables that data refers to, and at those that these values refer to in
@@ -414,7 +417,13 @@ impl Fleet {
 
     /// Reads the whole profiles of some nodes again. Leaves out those that can no longer be read.
     pub fn profiles(&self, nodes: &NodeSet) -> BTreeMap<NodeId, NodeProfile> {
-        self.profiles_with(nodes, &Wanted::whole())
+        let all = || self.profiles_with(nodes, &Wanted::whole());
+        if nodes.len() > MOST_SOUGHT {
+            return all();
+        }
+        // Most documents need not be parsed to see that they are about others.
+        let found = self.profiles_with(nodes, &Wanted::whole().on(self.names(nodes).cloned().collect()));
+        if found.len() == nodes.len() { found } else { all() }
     }
 
     /// Reads the profiles of some nodes again, at least the wanted parts. Leaves out those that can no longer be

@@ -154,7 +154,7 @@ impl ProfileFiles {
         let stage = self.workers.begin("reading node profiles", None);
         self.workers.run("profiles", || {
             while let Some((number, chunk)) = next() {
-                let (profiles, faults) = self.read_chunk(chunk, &selection);
+                let (profiles, faults) = self.read_chunk(chunk, (&selection, wanted));
                 if !faults.is_empty() {
                     errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, faults);
                 }
@@ -178,7 +178,11 @@ impl ProfileFiles {
     }
 
     /// Reads one chunk: its profiles with their places, and its errors.
-    fn read_chunk(&self, chunk: Chunk, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
+    fn read_chunk(
+        &self,
+        chunk: Chunk,
+        wanted: (&Selection, &Wanted),
+    ) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
         let mut add = |file: usize, (found, faults): ReadProfiles| {
             if !found.is_empty() || !faults.is_empty() {
@@ -194,22 +198,22 @@ impl ProfileFiles {
             Chunk::Lines { file, lines_before, content } => {
                 add(
                     file,
-                    content.map_or_else(failed, |content| self.reader(file, selection).lines(&content, lines_before)),
+                    content.map_or_else(failed, |content| self.reader(file, wanted).lines(&content, lines_before)),
                 );
             }
             Chunk::Files(files) => {
                 for file in files {
                     let content = self.files[file].read(self.are_small());
-                    add(file, content.map_or_else(failed, |content| self.reader(file, selection).file(&content)));
+                    add(file, content.map_or_else(failed, |content| self.reader(file, wanted).file(&content)));
                 }
             }
         }
         (profiles, errors)
     }
 
-    fn reader<'a>(&'a self, file: usize, selection: &'a Selection) -> ProfileReader<'a> {
+    fn reader<'a>(&'a self, file: usize, (selection, wanted): (&'a Selection, &'a Wanted)) -> ProfileReader<'a> {
         let (EnvironmentOfNodes::Declared(environment) | EnvironmentOfNodes::Fixed(environment)) = &self.environment;
-        ProfileReader::new(&self.files[file].shown, environment, selection)
+        ProfileReader::new(&self.files[file].shown, environment, selection).on(wanted)
     }
 
     /// Sets the environment of a profile.
