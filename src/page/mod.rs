@@ -92,6 +92,16 @@ pub fn problem(address: &Address, title: &str, detail: &str) -> String {
     whole(address, title, &body).into_string()
 }
 
+/// Returns the document that links the same view of each of several repositories, with its parameters.
+pub fn choice(repositories: &[String], parameters: &[(&str, &str)]) -> String {
+    let address = |name: &String| Address { repository: Some(name.clone()), revision: None }.to("", parameters);
+    let body = html! {
+        h1 { "Repositories" }
+        ul { @for name in repositories { li { a href=(address(name)) { (visible(name)) } } } }
+    };
+    whole(&Address::default(), "Repositories", &body).into_string()
+}
+
 fn whole(address: &Address, title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)

@@ -68,6 +68,11 @@ impl Parameters {
     }
 
     /// Returns all values of a parameter.
+    /// Returns all parameters with their names.
+    pub(super) fn pairs(&self) -> Vec<(&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
     }
