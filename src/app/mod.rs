@@ -26,7 +26,7 @@ pub mod workspace;
 pub use daemon::options::{Announce, DaemonOptions, Program};
 pub use daemon::server::alone::serve;
 pub use daemon::service::{Plan, state_folder};
-pub use daemon::unqueued::run_unqueued;
+pub use daemon::unqueued::{check_unqueued, run_unqueued};
 pub use overrides::Overrides;
 pub use pipelines::BranchPipelines;
 pub use workspace::Workspace;

@@ -9,7 +9,7 @@ use crate::blind_spots::levels::keys_not_allowed;
 use crate::blind_spots::levels::outside::{self, OutsideLevels};
 use crate::blind_spots::levels::variables::{self, UNDEFINED};
 use crate::diagnostic::{Diagnostic, Severity, Subject};
-use crate::fleet::{Finding, Revision};
+use crate::fleet::{Finding, Fleet, Revision};
 use crate::hiera::backend::eyaml::NoKey;
 
 const OUTSIDE: &str = "outside-repository";
@@ -34,9 +34,8 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
         }
     }
     let is_fine = |name: &str| accepted.has(UNDEFINED, name);
-    faults.extend(
-        variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined_variable(&name, all)),
-    );
+    let missing = variables.into_iter().filter(|(name, _)| !is_fine(name));
+    faults.extend(missing.map(|(name, all)| undefined_variable(&name, all, &revision.fleet)));
     faults.extend(
         outside::outside([revision], accepted).into_iter().map(|(place, outside)| outside_fault(&place, outside)),
     );
@@ -71,8 +70,13 @@ fn outside_fault(place: &str, outside: OutsideLevels) -> Fault {
     Fault { places: outside.places, nodes: outside.nodes, fix, ..fault }
 }
 
-/// Makes the fault of a variable that paths need and profiles lack.
-fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
+/// Makes the fault of a variable that paths need and profiles lack. Nothing proposes to accept it if some node has it.
+fn undefined_variable(name: &str, findings: Vec<Finding>, fleet: &Fleet) -> Fault {
+    let written = findings.iter().find_map(|finding| match &finding.diagnostic.subject {
+        Some(Subject::Variable(written)) => Some(written),
+        _ => None,
+    });
+    let is_absent = written.is_some_and(|written| fleet.nodes_without(written).len() == fleet.len());
     let first = findings.first().map(|finding| finding.diagnostic.text.clone()).unwrap_or_default();
     let texts: BTreeSet<&String> = findings.iter().map(|finding| &finding.diagnostic.text).collect();
     let text = match texts.len() {
@@ -82,7 +86,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
                           place"
         ),
     };
-    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name, true).to_string());
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name, is_absent).to_string());
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
         fault.nodes.union_with(&nodes);
         fault.at(place)

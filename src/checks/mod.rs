@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::blind_spots::accept::{self, Accepted};
 use crate::blind_spots::files::read_otherwise::READ_OTHERWISE;
 use crate::blind_spots::keys::failing::Causes;
+use crate::blind_spots::keys::referred::referred;
 use crate::blind_spots::suggestions::fix_for;
 use crate::blind_spots::unreadable::without_nodes;
 use crate::diagnostic::{Diagnostic, Place, Severity, Subject};
@@ -26,6 +27,7 @@ use crate::fleet::{Fleet, Revision};
 use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 use crate::pipeline::{Pipeline, PipelineError, RevisionId};
+use crate::report::BlindSpot;
 
 pub use new_faults::new_faults;
 
@@ -117,6 +119,14 @@ impl Fault {
         Fault { places: diagnostic.place.into_iter().collect(), ..fault }.about(diagnostic.subject.as_ref())
     }
 
+    fn of_spot(severity: Severity, spot: BlindSpot) -> Fault {
+        let fault = Fault::new(severity, spot.code, without_nodes(&spot)).on(spot.nodes);
+        match spot.fix {
+            Some(fix) => fault.with_fix(fix.to_string()),
+            None => fault,
+        }
+    }
+
     /// Uses the remedy for `subject`, if there is one.
     fn about(self, subject: Option<&Subject>) -> Fault {
         match subject.and_then(fix_for) {
@@ -167,6 +177,9 @@ impl Pipeline {
         faults.extend(files);
         faults.extend(unreached);
         faults.extend(findings::faults(&revision, &accepted));
+        let referred = referred(&[&revision], &accepted)?;
+        faults
+            .extend(referred.map(|spot| Fault { text: spot.message.clone(), ..Fault::of_spot(Severity::Note, spot) }));
         faults.extend(read_otherwise::faults_of_configs(&revision.environment)?);
         faults.extend(read_otherwise::notes(&revision));
         faults.extend(self.profile_faults());
@@ -190,11 +203,7 @@ impl Pipeline {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
         let nodes_with_errors = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
         let spot = self.unreadable(revision).filter(|_| nodes_with_errors.len() < self.fleet.len())?;
-        let fault = Fault::new(Severity::Error, spot.code, without_nodes(&spot)).on(spot.nodes);
-        Some(match spot.fix {
-            Some(fix) => fault.with_fix(fix.to_string()),
-            None => fault,
-        })
+        Some(Fault::of_spot(Severity::Error, spot))
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::one_line::describe;
 use super::{Parcel, Private, WholeReports};
 use crate::event::{CommitEvent, EventKind, JobName};
-use crate::report::branch_label;
+use crate::report::{branch_label, shorten_middle};
 use crate::visible::visible;
 
 pub use lettre::message::Mailbox;
@@ -25,7 +25,7 @@ pub use lettre::message::Mailbox;
 /// The time limit for closing a connection after the server has the mail.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The maximum number of characters of the headline in a subject.
+/// The maximum width of the headline in a subject.
 const MAX_VERDICT: usize = 200;
 
 /// Sends a mail for each report through an SMTP server: the headline is in the subject, the report as text, limited in
@@ -246,8 +246,8 @@ fn subject(parcel: &Parcel) -> String {
     };
     let short = after.short();
     let verdict = parcel.text.as_deref().and_then(|text| text.lines().next()).unwrap_or(&short);
-    let verdict: String = verdict.chars().take(MAX_VERDICT).collect();
-    visible(&format!("[{}] {branch}: {verdict}", parcel.job.repository)).into_owned()
+    // The policies that fail come last.
+    visible(&format!("[{}] {branch}: {}", parcel.job.repository, shorten_middle(verdict, MAX_VERDICT))).into_owned()
 }
 
 fn body(parcel: &Parcel, whole: Option<String>) -> String {
@@ -321,6 +321,11 @@ mod tests {
             }),
             "[hiera] production (rewritten): bbbbbbbb"
         );
+        // The policies at the end of a long headline are kept.
+        let long = format!("{} on all nodes; policy mac fails\n", "x".repeat(300));
+        let cut = subject_of(&|parcel| parcel.text = Some(long.as_str().into()));
+        assert!(cut.contains("xx…xx") && cut.ends_with(" on all nodes; policy mac fails"), "{cut}");
+        assert_eq!(cut.chars().count(), "[control] production: ".len() + MAX_VERDICT);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 128 << 10;
 /// Returns the report as text of limited size; its headline is the first line.
 pub fn plain_text(report: &Report) -> String {
     let mut beginning = Beginning { text: Vec::new(), limit: MAX_BYTES };
-    let options = text::Options { width: WIDTH, ..text::Options::default() };
+    let options = text::Options { width: WIDTH, one_line: true, ..text::Options::default() };
     let is_cut = text::write(report, options, &mut beginning).is_err();
     let mut text = String::from_utf8_lossy(&beginning.text).into_owned();
     if is_cut {

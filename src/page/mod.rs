@@ -94,6 +94,16 @@ fn title_of(Comparison { report, part, .. }: &Comparison) -> String {
     named + &report.headline()
 }
 
+/// Returns the document that links the same view of each of several repositories, with its parameters.
+pub fn choice(repositories: &[String], parameters: &[(&str, &str)]) -> String {
+    let address = |name: &String| Address { repository: Some(name.clone()), revision: None }.to("", parameters);
+    let body = html! {
+        h1 { "Repositories" }
+        ul { @for name in repositories { li { a href=(address(name)) { (visible(name)) } } } }
+    };
+    whole(&Address::default(), "Repositories", &body).into_string()
+}
+
 fn whole(address: &Address, title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)

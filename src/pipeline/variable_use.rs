@@ -45,9 +45,10 @@ impl VariableUse {
         self.places.iter().chain(&self.places_of_functions)
     }
 
-    /// Returns the remedy for profiles that lack the variable.
+    /// Returns the remedy for profiles that lack the variable. It can be accepted only if no reader has it: else a
+    /// change on nodes without it would not be seen.
     pub fn remedy(&self) -> Remedy {
-        fix(&self.name, true)
+        fix(&self.name, self.values.known.is_empty())
     }
 }
 

@@ -36,7 +36,7 @@ pub use model::lines::{ChangedLines, Effect, FileChange, How, Side, Source, Unkn
 pub use model::node_names::NodeNames;
 pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
 pub use words::description::{Description, Term, described};
-pub use words::visible::shorten;
+pub use words::visible::{shorten, shorten_middle};
 pub use words::wording::{author_name, count, day, number};
 pub use writers::annotation::Annotation;
 pub use writers::format::{Format, Style, write};

@@ -122,7 +122,7 @@ impl SettingsFile {
             line: lines.of_error(&error),
             text: text_of(&error),
         })?;
-        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok((raw.unwrap_or_default(), SourceFile { path: &self.path, folder, origin: &self.origin, lines }))
     }
 

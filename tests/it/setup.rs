@@ -231,7 +231,6 @@ fn what_does_not_work_is_undone() {
     for (flags, words) in [
         ("--puppetdb http://127.0.0.1:1", "there is no answer from"),
         ("--puppetdb nonsense", "this is not a valid address"),
-        ("--profiles /no/where", "no node profiles at /no/where"),
     ] {
         let printed = init(&site, flags);
         printed.is(1).says(&[words]);
@@ -241,20 +240,29 @@ fn what_does_not_work_is_undone() {
     }
     // What was there before is there again.
     site.write(".git/hierad.yaml", "puppet: 7\n");
-    init(&site, "--force --profiles /no/where").is(1);
+    init(&site, "--force --puppetdb nonsense").is(1);
     assert_eq!(std::fs::read_to_string(site.root().join(".git/hierad.yaml")).unwrap(), "puppet: 7\n");
+}
+
+#[test]
+fn profiles_that_are_not_there_are_told_first() {
+    let site = site(ELSEWHERE);
+    for flags in ["", "--dry-run "] {
+        let printed = init(&site, &format!("{flags}--no-verify --profiles ../no-such-folder"));
+        printed.fails(&["no node profiles at ../no-such-folder: there is no such file or folder"]);
+    }
 }
 
 #[test]
 fn of_several_hiera_yaml_the_likeliest_is_taken_and_the_others_are_named() {
     let text = ELSEWHERE.replace("-- modules/ntp/hiera.yaml", "-- puppet/hiera.yaml");
     let site = site(&text);
-    let printed = init(&site, "--dry-run --profiles /somewhere");
+    let printed = init(&site, "--dry-run --profiles /");
     let words = "hiera.yaml  puppet/hiera.yaml: version 5, 1 level (guessed: others are \
                  modules/master/files/production.hiera.yaml; --hiera-config takes one of them)\n";
     assert!(printed.ok().contains(words), "{}", printed.out);
     let path = "modules/master/files/production.hiera.yaml";
-    let printed = init(&site, &format!("--dry-run --profiles /somewhere --hiera-config {path}"));
+    let printed = init(&site, &format!("--dry-run --profiles / --hiera-config {path}"));
     assert!(printed.ok().contains(&format!("hiera_config: \"{path}\"")), "{}", printed.out);
 }
 

@@ -70,10 +70,13 @@ impl DaemonOptions {
     }
 }
 
-/// Returns the line that says that a repository is watched.
+/// Returns the line that says that a repository is watched. Warns if none of its branches is.
 pub(super) fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> {
     let branches: Vec<String> = repository.branches(patterns)?.keys().map(ToString::to_string).collect();
     let folder = repository.work_dir().unwrap_or(repository.git_dir()).display();
+    if branches.is_empty() {
+        tracing::warn!(folder = %folder, "no branch matches 'branches' or --branch: no commit is reported until one does");
+    }
     let branches = match branches.as_slice() {
         [] => "no branch so far, as none matches,".to_owned(),
         names if names.len() <= 5 => names.join(", "),

@@ -36,6 +36,13 @@ pub async fn run_unqueued(
     Ok(daemon::watch(repository, checkpoint, watch, handler, shutdown).await?)
 }
 
+/// Checks that the repository of `workspace` could be watched.
+pub fn check_unqueued(workspace: Workspace, options: &DaemonOptions) -> Result<()> {
+    banner(&workspace.repository, &BranchPatterns::new(options.patterns(&workspace.settings.branches))?)?;
+    BranchPipelines::new(workspace).get(None)?;
+    Ok(())
+}
+
 /// Makes and prints the report of each commit.
 struct Reporter<P> {
     pipelines: BranchPipelines,

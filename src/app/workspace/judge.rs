@@ -90,10 +90,15 @@ impl SettingsJudge {
 
     /// Returns the policies to try on past commits up to `tip`.
     pub(super) fn policies_to_try(&self, tip: RevisionId) -> Result<Policies, SettingsError> {
-        match (&self.policies, &self.checked_out) {
-            (Some(policies), _) => Ok(policies.clone()),
-            (None, Some(file)) => Ok(Judgement::read(file)?.policies),
-            (None, None) => self.policies_of(tip),
+        let faulty = self.refused.iter().find(|refusal| refusal.setting.is_empty());
+        match (&self.policies, &self.checked_out, faulty) {
+            (Some(policies), ..) => Ok(policies.clone()),
+            (None, Some(file), _) => Ok(Judgement::read(file)?.policies),
+            // What the user has just written is not what the tip has.
+            (None, None, Some(Refusal { path, line, text, .. })) => {
+                Err(SettingsError::Invalid { path: path.clone(), line: *line, text: text.clone() })
+            }
+            (None, None, None) => self.policies_of(tip),
         }
     }
 

@@ -40,6 +40,7 @@ use crate::inventory::{AnswerSet, Inventory, Opened};
 use crate::node::{Assignment, ProfileError, WhatIf};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
+use crate::pipeline::judge::Judge;
 use crate::pipeline::{ModuleClones, Pipeline, RevisionId, Revisions};
 use crate::policy::Policies;
 use crate::settings::{DatadirSetting, EnvironmentName, Limits, ProfileEntry, Refusal, SETTINGS_FILE};
@@ -357,6 +358,11 @@ impl Workspace {
     /// without one, of `tip`. Trying a rule harms nobody, whoever writes it.
     pub fn policies_to_try(&self, tip: RevisionId) -> Result<Policies> {
         Ok(self.judge.policies_to_try(tip)?)
+    }
+
+    /// Returns true if changes are judged by policies, given the revision that judges.
+    pub fn has_policies(&self, judge: RevisionId) -> bool {
+        self.judge.has_policies(judge)
     }
 
     /// Logs the refused settings of the tree.

@@ -12,9 +12,11 @@ use crate::app::settings::{Combined, Settings};
 use crate::app::{Overrides, Result};
 use crate::disk;
 use crate::git::Repository;
+use crate::report::shorten;
 use crate::settings::{
     MAX_SETTINGS_SIZE, Origin, Refusal, RepositorySource, SETTINGS_FILE, SettingsError, SettingsFile, TreeFolder,
 };
+use crate::visible::visible;
 
 /// The settings of the system.
 const SYSTEM_SETTINGS: &str = "/etc/hierad/hierad.yaml";
@@ -57,6 +59,9 @@ impl SettingsSources {
         Ok(settings)
     }
 }
+
+/// The maximum width of a fault in a file of the tree, which anybody may have written.
+const MAX_FAULT: usize = 200;
 
 /// The places of a repository that decide which files are trusted.
 pub(super) struct TrustRules<'a> {
@@ -228,11 +233,11 @@ fn combine(
     }
 }
 
-/// Makes the refusal of a whole file of the tree. It quotes nothing from the file.
+/// Makes the refusal of a whole file of the tree.
 fn refuse_whole_file(error: &SettingsError) -> Refusal {
     let (path, line, reason) = match error {
         SettingsError::Read { path, source } => (path, None, source.to_string()),
-        SettingsError::Invalid { path, line, .. } => (path, *line, "it has a fault: see `hierad trust`".to_owned()),
+        SettingsError::Invalid { path, line, text } => (path, *line, shorten(&visible(text), MAX_FAULT)),
     };
     let text = format!("this file of the tree does not count: {reason}");
     Refusal { path: path.clone(), line, setting: "", text, is_whole: true, is_missed: true }

@@ -13,13 +13,14 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use super::judged::{Mode, check};
+use super::judged::{Mode, check, without_policies};
 use super::pushed::{Push, read_stdin};
 use super::{GATE, GATE_TIMEOUT, first_line, setting};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, Status};
 use crate::disk;
 use crate::git::{self, Environment};
+use crate::pipeline::RevisionId;
 use crate::process::Group;
 use crate::settings::SETTINGS_FILE;
 
@@ -51,6 +52,17 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
             Ok(Status::Done)
         }
         _ => Ok(status),
+    }
+}
+
+/// Warns if the gate is left to policies and there are none for pushes to the default branch.
+pub(super) fn warn_without_policies(global: &Global) {
+    let is_left = matches!(setting(global, GATE).ok().flatten().as_deref(), None | Some("policies"));
+    // Settings that cannot be read are told at each push.
+    let Some(workspace) = global.open().ok().filter(|_| is_left) else { return };
+    let head = workspace.repository.head().ok().and_then(|head| head.commit);
+    if !workspace.has_policies(head.map_or(RevisionId::Empty, RevisionId::Commit)) {
+        log::print(&format_args!("hierad: {}", without_policies(GATE)));
     }
 }
 

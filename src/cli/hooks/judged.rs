@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use super::pushed::{Push, Remote, Update};
-use super::unexpected;
+use super::{GATE, PRE_PUSH, unexpected};
 use crate::cli::diff::{HOOK_LINES, style};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, output};
@@ -76,8 +76,9 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
             effects.unchecked.take().or_else(|| left_out.map(|error| format!("nodes are left out: {error}")));
         for Step { update, before } in steps {
             let progress = global.show_progress(&workspace);
-            let Comparison { mut report, effective: _effective } =
-                pipeline.diff_between(&sides(&workspace.repository, remote, &update, before), &DiffFilter::ALL)?;
+            let sides = sides(&workspace.repository, remote, &update, before);
+            effects.is_unjudged |= !workspace.has_policies(sides.judge());
+            let Comparison { mut report, effective: _effective } = pipeline.diff_between(&sides, &DiffFilter::ALL)?;
             drop(progress);
             let branch = BranchName::new(remote.branch(&update.branch));
             let (before, after, kind) = (Some(before), update.new, EventKind::New);
@@ -87,7 +88,17 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
         }
     }
     workspace.save();
+    if effects.is_unjudged && mode == Mode::Policies {
+        log::print(&format_args!("hierad: {}", without_policies(if remote.is_here { GATE } else { PRE_PUSH })));
+    }
     Ok(effects.refusal(mode))
+}
+
+/// Returns the warning that no policy judges pushes, which git's `setting` leaves to policies.
+pub(super) fn without_policies(setting: &str) -> String {
+    format!(
+        "no policy refuses anything, not even errors: add 'policies' to the settings, or `git config {setting} errors`"
+    )
 }
 
 /// Returns the sides of an update. The remote's current commit judges it; for a new branch, the remote's default
@@ -163,6 +174,8 @@ struct PushEffects {
     failing: BTreeSet<String>,
     /// The policies that fail.
     policies: BTreeSet<String>,
+    /// True if some branch has no policies.
+    is_unjudged: bool,
     /// The reason why something cannot be checked.
     unchecked: Option<String>,
 }

@@ -171,7 +171,11 @@ fn install(global: &Global, change: &Change, gate: bool) -> Result {
         return Err(refusal.into());
     }
     slots.iter().try_for_each(|slot| slot.install(program))?;
-    place.show(&hooks)
+    let status = place.show(&hooks)?;
+    if hooks.contains(&Hook::PreReceive) {
+        gate::warn_without_policies(global);
+    }
+    Ok(status)
 }
 
 fn remove(global: &Global, change: &Change) -> Result {

@@ -13,6 +13,7 @@ use crate::functions::bridge::ruby;
 use crate::git::{Repository, RevisionError};
 use crate::hiera::layer::roots::Folders;
 use crate::hiera::layer::{Deployment, HIERA_YAML, PUPPETFILE};
+use crate::inventory::files::check_there;
 use crate::puppet::manifest::LookedUp;
 use crate::puppet::{Puppet, Ruby};
 use crate::report::count;
@@ -38,6 +39,7 @@ pub(super) struct Finder<'a> {
 impl Finder<'_> {
     /// Returns everything that was found.
     pub(super) fn find(mut self) -> Result<Found> {
+        self.global.overrides().profiles.iter().try_for_each(|path| check_there(path))?;
         let tree = self.tree()?;
         let (path, hierarchies) = self.hierarchies(&*tree)?;
         let datadirs = datadirs(&*tree, &hierarchies)?;

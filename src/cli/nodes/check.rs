@@ -55,16 +55,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     drop(progress);
     let fleet = &pipeline.fleet;
     let is_accepted = pipeline.accepts_lack(point);
-    let mut faults: Vec<Fault> = variables
-        .iter()
-        .filter(|variable| !is_accepted(variable))
-        .filter_map(|variable| missing_variable(variable, fleet))
-        .collect();
+    let missing = variables.iter().filter_map(|variable| Some((variable, missing_variable(variable, fleet)?)));
+    let (accepted, missing): (Vec<_>, Vec<_>) = missing.partition(|(variable, _)| is_accepted(variable));
+    let mut faults: Vec<Fault> = missing.into_iter().map(|(_, fault)| fault).collect();
     faults.extend(old_profiles(&overview, fleet, arguments.older_than));
     faults.extend(unknown_nodes(&overview, fleet));
     let (mut out, color) = (Paged::of(arguments.at.format == Format::Text, &workspace, global), output::color(global));
     match arguments.at.format {
-        Format::Text => text(&faults, (variables.len(), fleet), color, &mut out)?,
+        Format::Text => text(&faults, [variables.len(), accepted.len()], fleet, color, &mut out)?,
         Format::Json => json(&faults, fleet, &mut out)?,
     }
     out.finish()?;
@@ -149,7 +147,8 @@ fn share_in_words(nodes: &NodeSet, whole: &NodeSet, fleet: &Fleet) -> String {
 
 fn text(
     faults: &[Fault],
-    (variables, fleet): (usize, &Fleet),
+    [variables, accepted]: [usize; 2],
+    fleet: &Fleet,
     color: bool,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -161,7 +160,8 @@ fn text(
     }
     let (nodes, variables) = (count(fleet.len(), "node"), count(variables, "variable"));
     if faults.is_empty() {
-        return writeln!(out, "all {variables} that are read are set on the nodes that read them ({nodes})");
+        let are_set = if accepted == 0 { "set" } else { "set or accepted" };
+        return writeln!(out, "all {variables} that are read are {are_set} on the nodes that read them ({nodes})");
     }
     writeln!(out, "{}: {variables} that are read, {nodes}", count(faults.len(), "warning"))
 }

@@ -60,7 +60,7 @@ fn origin_in_words(from: &From) -> String {
         From::Settings(Source::Default) => "default".to_owned(),
         From::Settings(Source::File { path, line, is_of_base }) => {
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-            let base = if *is_of_base { ", as the revision before has it" } else { "" };
+            let base = if *is_of_base { "; counts once the revision before has it" } else { "" };
             format!("{}{line}{base}", path.display())
         }
     }

@@ -12,7 +12,7 @@ use clap::Args;
 use tokio::runtime::Runtime;
 
 use crate::app::settings::listen_address;
-use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
+use crate::app::{DaemonOptions, Plan, Program, Workspace, check_unqueued, run_unqueued};
 use crate::cli::diff::style;
 use crate::cli::output::log;
 use crate::cli::{Global, Result, Status, bound, output};
@@ -158,7 +158,7 @@ impl Mode {
         let found = match self {
             Mode::Queue(plan) => plan.check(options).await?,
             Mode::Print(workspace) => {
-                BranchPipelines::new(*workspace).get(None)?;
+                check_unqueued(*workspace, options)?;
                 "1 repository, no durable queue: reports are printed".to_owned()
             }
         };

@@ -42,7 +42,8 @@ impl Parameters {
     pub(super) fn only(self, names: &[&str]) -> Result<Parameters, Problem> {
         for (at, (name, _)) in self.0.iter().enumerate() {
             if !names.contains(&name.as_str()) {
-                return Err(Problem::wrong(format!("there is no parameter '{name}', only {}", names.join(", "))));
+                let known = if names.is_empty() { "none at all in this address".to_owned() } else { names.join(", ") };
+                return Err(Problem::wrong(format!("there is no parameter '{name}', only {known}")));
             }
             if !REPEATED.contains(&name.as_str()) && self.0[..at].iter().any(|(earlier, _)| earlier == name) {
                 return Err(Problem::wrong(format!("the parameter '{name}' is given twice")));
@@ -65,6 +66,11 @@ impl Parameters {
         let (least, most) = range;
         let number = text.parse().ok().filter(|number| *number >= least && *number <= most);
         number.map(Some).ok_or_else(|| Problem::wrong(format!("'{name}' must be a number from {least} to {most}")))
+    }
+
+    /// Returns all parameters with their names.
+    pub(super) fn pairs(&self) -> Vec<(&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 
     /// Returns all values of a parameter.

@@ -48,6 +48,15 @@ impl Default for Search {
     }
 }
 
+/// Fails if there is nothing at a path that is not a pattern.
+pub fn check_there(path: &Path) -> Result<()> {
+    if path.exists() || is_pattern(&path.to_string_lossy()) {
+        return Ok(());
+    }
+    let text = format!("no node profiles at {}: there is no such file or folder", path.display());
+    Err(FindError(text))
+}
+
 /// Returns the profile files at a path, with their canonical paths.
 fn find(path: &Path, search: &mut Search) -> Result<Vec<ProfilePath>> {
     if path.is_dir() {
@@ -60,10 +69,7 @@ fn find(path: &Path, search: &mut Search) -> Result<Vec<ProfilePath>> {
     if path.exists() {
         return Ok(vec![ProfilePath::at(path.to_owned())]);
     }
-    if !is_pattern(&path.to_string_lossy()) {
-        let text = format!("no node profiles at {}: there is no such file or folder", path.display());
-        return Err(FindError(text));
-    }
+    check_there(path)?;
     Ok(matching(path, search)?.into_iter().map(ProfilePath::at).collect())
 }
 

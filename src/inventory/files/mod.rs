@@ -26,7 +26,7 @@ use crate::pipeline::cache::Cache;
 use crate::value::Selection;
 use crate::workers::Workers;
 
-pub use find::{files, files_in_tree};
+pub use find::{check_there, files, files_in_tree};
 
 use chunks::{Chunk, Chunks};
 use file::ProfileFile;

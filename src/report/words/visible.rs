@@ -38,7 +38,7 @@ pub fn shorten(text: &str, columns: usize) -> String {
 }
 
 /// Returns `text` with its middle left out if it does not fit `columns`.
-pub(in crate::report) fn shorten_middle(text: &str, columns: usize) -> String {
+pub fn shorten_middle(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }

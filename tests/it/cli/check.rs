@@ -382,10 +382,10 @@ fn references_to_absent_keys_are_notes() {
     let printed = site.hierad("check --severity note");
     let expected = "data/common.yaml:5: note: no data file here has the key 'mtod': an interpolation that looks it up is \
                     empty [absent-key] and at 1 more place\n";
-    assert!(printed.is(2).out.starts_with(expected), "{}", printed.out);
+    assert!(printed.is(2).out.contains(expected), "{}", printed.out);
     assert!(!printed.out.contains("'motd'"), "{}", printed.out);
     site.hierad("check").is(0);
-    site.hierad("check --severity note --allow absent-key").is(0);
+    site.hierad("check --severity note --allow absent-key --allow outside-repository").is(0);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn references_to_absent_keys_are_named_where_they_stand() {
         site.files(&format!("-- data/roles/db.yaml\n{data}"));
         let printed = site.hierad("check . --severity note");
         let expected = format!("data/roles/db.yaml:{line}: note: no data file here has the key 'gone'");
-        assert!(printed.out.starts_with(&expected), "{data}: {}", printed.out);
+        assert!(printed.out.contains(&expected), "{data}: {}", printed.out);
     }
 }
 

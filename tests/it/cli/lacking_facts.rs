@@ -69,6 +69,10 @@ fn what_only_some_nodes_lack_is_in_doubt_for_a_changed_file() {
         // Nothing proposes to accept what can be had.
         assert_eq!(spots[0]["remedy"].get("yaml"), None, "{level}: {report}");
         site.hierad("diff --exit-code").is(3);
+        for command in ["nodes check", "check"] {
+            let told = site.hierad(command).out;
+            assert!(!told.contains("accept: {"), "{command}, {level}: {told}");
+        }
     }
 }
 

@@ -344,7 +344,7 @@ fn settings_are_shown_with_their_places() {
         r#"puppet +"8" +--puppet"#,
         r"eyaml +--no-keys",
         r#"environment +"test" +\S*.git/hierad.yaml:1"#,
-        r#"check +\{"severity":"note"\} +\S*hierad.yaml:4, as the revision before has it"#,
+        r#"check +\{"severity":"note"\} +\S*hierad.yaml:4; counts once the revision before has it"#,
         r#"sinks +\{"s":\{"webhook":"https://h/\*\*\*"\}\} +\S*.git/hierad.yaml:3"#,
     ] {
         assert!(regex::Regex::new(row).unwrap().is_match(shown.ok()), "{row}: {}", shown.out);

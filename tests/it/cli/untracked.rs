@@ -224,6 +224,8 @@ fn keys_that_no_file_has_may_be_in_a_level_without_files() {
         let site = site(&files, &[]);
         assert_eq!(told(&site), [vec![format!("{one}{places}")], vec![]], "{files}");
         assert_eq!(spots(&site)[0]["code"], json!("outside-repository"));
+        let checked = site.hierad("check");
+        assert!(checked.out.contains(&format!("note: {one}{places} [outside-repository]")), "{checked:#?}");
     }
     // The commit that refers to it.
     let site = site("", &[]);

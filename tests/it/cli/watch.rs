@@ -117,8 +117,22 @@ fn signals_count_from_the_first_message_on() {
     let site = Sandbox::of(SITE);
     for signal in ["-TERM", "-INT"] {
         let watch = Watch::start(&site, "--branch nosuch");
-        assert!(watch.banner.contains("no branch so far"), "{}", watch.banner);
-        assert_eq!(watch.end(signal), (Some(0), String::new()));
+        assert!(watch.banner.contains("WARN no branch matches 'branches' or --branch: "), "{}", watch.banner);
+        let (status, rest) = watch.end(signal);
+        assert!(status == Some(0) && rest.contains("watching no branch so far") && rest.lines().count() == 1, "{rest}");
+    }
+}
+
+#[test]
+fn branches_that_are_not_there_are_told_before_the_start() {
+    let site = Sandbox::of(SITE);
+    for more in ["", "sinks: {files: {folder: reports}}\n"] {
+        for (branches, is_told) in [("nosuch", true), ("[nosuch, main]", false)] {
+            site.write(".git/hierad.yaml", format!("profiles: [../profiles]\nbranches: {branches}\n{more}"));
+            let checked = site.hierad("watch --check-config");
+            assert!(checked.ok().starts_with("the settings are fine: 1 repository") || !more.is_empty());
+            assert_eq!(checked.err.contains("no branch matches 'branches'"), is_told, "{checked:#?}");
+        }
     }
 }
 

@@ -167,3 +167,18 @@ fn a_text_has_an_end() {
     assert!(long.len() > 120_000 && long.len() < 140_000, "{}", long.len());
     assert!(long.ends_with("\n\n… and more: the report is too long for a mail\n"), "{}", &long[long.len() - 200..]);
 }
+
+#[test]
+fn a_headline_is_one_line_of_body_and_subject() {
+    let yaml = "{nodes: [web01], before: {'*': {a: 1}}, after: {'*': {a: 2}}}";
+    let mut report = crate::report::report(&serde_yaml::from_str(yaml).unwrap());
+    report.narrowed_to = (1..4).map(|n| format!("data/{n}/{}/common.yaml", "long".repeat(5))).collect();
+    let (headline, text) = (report.headline(), plain_text(&report));
+    assert!(headline.len() > 100 && text.starts_with(&format!("{headline}\n")), "{text}");
+    let server = Smtp::default().start();
+    let parcel = Parcel { text: Some(text.into()), ..parcel(b"{}\n") };
+    send_plainly(&server, &parcel).unwrap();
+    let (head, _) = server.letters.recv_timeout(ENOUGH).unwrap().parts();
+    let subject = head.lines().find(|line| line.starts_with("Subject: ")).unwrap();
+    assert!(subject.ends_with(&format!(": {headline}")), "{subject}");
+}

@@ -66,6 +66,35 @@ fn a_policy_refuses_a_push_and_says_what_it_changes() {
 }
 
 #[test]
+fn a_gate_without_policies_says_so() {
+    let site = pushed();
+    site.hierad("hooks remove").ok();
+    site.sh("cp -r profiles ../origin.git/");
+    std::fs::write(site.beside("origin.git/hierad.yaml"), "profiles: [profiles]\n").unwrap();
+    let told = |setting: &str| {
+        format!(
+            "hierad: no policy refuses anything, not even errors: add 'policies' to the settings, or `git config \
+             {setting} errors`"
+        )
+    };
+    site.hierad("-C ../origin.git hooks install --gate").is(0).says(&[&told("hierad.gate")]);
+    commit(&site, "-- data/roles/db.yaml\nport: '%{nosuch}'\n");
+    site.hierad("hooks install pre-push").ok();
+    let pushed = site.shell("git -c hierad.prePush=policies push --quiet origin main");
+    pushed.is(0).says(&[&told("hierad.prePush"), &format!("remote: {}", told("hierad.gate")), "fails  port"]);
+    // A gate that asks for something else, and one that the default branch has policies for.
+    git_in(&site.beside("origin.git"), ["config", "hierad.gate", "errors"]);
+    assert_eq!(site.hierad("-C ../origin.git hooks install --gate").is(0).err, "");
+    git_in(&site.beside("origin.git"), ["config", "--unset", "hierad.gate"]);
+    site.write("hierad.yaml", SETTINGS);
+    site.commit("policies");
+    push(&site, &[], "--no-verify origin main").is(0);
+    assert_eq!(site.hierad("-C ../origin.git hooks install --gate").is(0).err, "");
+    commit(&site, "-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    assert!(!push(&site, &[], "--no-verify origin main").is(0).err.contains("no policy"));
+}
+
+#[test]
 fn the_gate_can_ask_for_more() {
     let site = gated();
     commit(&site, "-- data/roles/db.yaml\nport: '%{nosuch}'\n");

@@ -26,45 +26,59 @@ fn programs() -> &'static str {
     })
 }
 
-/// Pushes by a manager, which `set_up` installs for the file of its snippet.
-fn check(file: &str, set_up: &str) {
+/// Pushes by a manager, which `set_up` installs for the files of its snippets.
+fn check(files: &[&str], set_up: &str) {
     let (site, programs) = (pushed(), programs());
     site.hierad("hooks remove").ok();
     let shell = |script: &str| site.shell(&format!("PATH={programs}:$PATH HOME=$PWD/../home\n{script}"));
-    site.write(file, snippet(file));
+    for file in files {
+        site.write(file, snippet(file));
+    }
     shell(set_up).ok();
     site.git(["add", "--all"]);
     site.git(["commit", "--quiet", "--no-verify", "--message", "hooks"]);
     shell("git push --quiet --no-verify origin main").ok();
+    let refused = |branch: &str, words: &[&str]| {
+        let refused = shell(&format!("git -c hierad.prePush=changes push --quiet origin {branch} 2>&1"));
+        assert!(refused.status == 1 && words.iter().all(|word| refused.out.contains(word)), "{refused:#?}");
+    };
+    let words = ["changed  port: 80 -> 81", "the push is refused, as it changes 1 key"];
     site.files("-- data/roles/web.yaml\nport: 81\n");
     site.commit("port 81");
-    let refused = shell("git -c hierad.prePush=changes push --quiet origin main 2>&1");
-    let words = ["changed  port: 80 -> 81", "the push is refused, as it changes 1 key"];
-    assert!(refused.status == 1 && words.iter().all(|word| refused.out.contains(word)), "{refused:#?}");
+    refused("main", &words);
+    // Of another branch than the one that is checked out.
+    site.git(["branch", "other"]);
+    site.git(["reset", "--quiet", "--hard", "HEAD~1"]);
+    refused("other", &words);
+    // A commit that only deletes a file.
+    site.git(["rm", "--quiet", "data/roles/web.yaml"]);
+    site.git(["commit", "--quiet", "--no-verify", "--message", "no port"]);
+    refused("main", &["removed  port: 80", words[1]]);
     let before = remote(&site, "main");
     let shown = shell("git push --quiet origin main 2>&1");
-    assert!(shown.status == 0 && shown.out.contains(words[0]), "{shown:#?}");
+    assert!(shown.status == 0 && shown.out.contains("removed  port: 80"), "{shown:#?}");
     assert_ne!(remote(&site, "main"), before);
 }
 
 #[test]
 #[ignore = "needs pip and npm"]
 fn lefthook_checks_a_push() {
-    check("lefthook.yml", "lefthook install");
+    let script = ".lefthook/pre-push/hierad.sh";
+    check(&["lefthook.yml", script], &format!("chmod 755 {script}; lefthook install"));
 }
 
 #[test]
 #[ignore = "needs pip and npm"]
 fn pre_commit_and_prek_check_a_push() {
     for manager in ["pre-commit", "prek"] {
-        check(".pre-commit-config.yaml", &format!("{manager} install --hook-type pre-push"));
+        check(&[".pre-commit-config.yaml"], &format!("{manager} install --hook-type pre-push"));
     }
 }
 
 #[test]
 #[ignore = "needs pip and npm"]
 fn husky_checks_a_push() {
-    check(".husky/pre-push", "echo '{}' > package.json; husky");
+    check(&[".husky/pre-push"], "echo '{}' > package.json; husky");
 }
 
 #[test]

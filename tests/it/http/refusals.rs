@@ -193,6 +193,9 @@ fn malformed_requests_are_refused() {
         assert_eq!(answer.json()["path"], path, "{body}");
     }
     json("{\"node\": \"x\", \"keys\": [\"\"]}").refuses(400, "none may be empty");
+    let (address, body) = ("/v1/lookup?repository=x", b"{\"node\": \"x\", \"keys\": [\"a\"]}");
+    let told = "there is no parameter 'repository', only none at all in this address";
+    daemon.ask("POST", address, "Content-Type: application/json\r\n", body).refuses(400, told);
     let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     json(&format!("{{\"node\": \"web01\", \"keys\": [\"port\"], \"merge\": {nested}}}")).refuses(400, "");
     json(&format!("{{\"profile\": {nested}, \"keys\": [\"port\"]}}")).refuses(400, "");

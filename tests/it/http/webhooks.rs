@@ -140,6 +140,15 @@ fn pushes_cause_a_fetch() {
         daemon.get(&format!("{path}?repository=nope")).refuses(404, "no such repository");
         daemon.get(&format!("{path}?repository=data")).ok();
     }
+    // The page offers them all, with what was asked for.
+    for (asked, link) in [
+        ("/", "href=\"?repository=data\""),
+        ("/keys?search=a%26b&repository=", "href=\"?search=a%26b&amp;repository=other\""),
+        ("/nodes/web01?rev=main", "href=\"?rev=main&amp;repository=data\""),
+    ] {
+        let page = daemon.get(asked);
+        assert!(page.ok().contains(link), "{asked}: {}", page.body);
+    }
     let lookup = serde_json::json!({"repository": "data", "node": "web01", "keys": ["motd"]});
     assert_eq!(daemon.post("/v1/lookup", &lookup).json()["value"], "pushed");
 }

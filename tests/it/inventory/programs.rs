@@ -66,6 +66,20 @@ fn a_classifier_sets_variables_and_environments() {
 }
 
 #[test]
+fn settings_with_a_bare_name_have_a_folder() {
+    let site = site();
+    let folder = site.root().join(".git");
+    program(&site, "enc", "#!/bin/sh\nprintf 'parameters: {role: %s}\\n' \"$(cat role)\"\n");
+    site.write("own/n.ndjson", "{\"name\": \"web01\"}\n");
+    for enc in ["./enc", "{command: [./enc]}"] {
+        site.write(".git/role", format!("by {}", enc.len()));
+        site.write(".git/bare.yaml", format!("profiles:\n  - ../own\n  - enc: {enc}\n"));
+        let shown = run(hierad(&folder).args(["-C", "..", "--config", "bare.yaml", "nodes", "show", "web01"]));
+        assert!(shown.ok().contains(&format!("by {}", enc.len())), "{shown:#?}");
+    }
+}
+
+#[test]
 fn a_classifier_that_fails_leaves_the_last_answers() {
     let site = site();
     let settle = |seconds: f32| {

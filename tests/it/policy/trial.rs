@@ -100,3 +100,19 @@ fn patterns_that_match_nothing_are_named() {
     let absent = &site.hierad("policies --format json").json()["absent"];
     assert_eq!(absent[0], serde_json::json!({"policy": "near", "setting": "keys", "pattern": "ports", "near": "port"}));
 }
+
+/// The committed rules are not tried in their place.
+#[test]
+fn rules_with_a_fault_are_not_tried() {
+    let site = history();
+    site.write("hierad.yaml", format!("profiles: [profiles]\n{RULES}"));
+    site.commit("policies");
+    site.write(".git/hierad.yaml", "profiles: [../profiles]\n");
+    assert!(site.hierad("policies").ok().contains("ports"));
+    site.write("hierad.yaml", format!("profiles: [profiles]\n{}", RULES.replace("more_than", "more_then")));
+    let words = "hierad.yaml:4: this file of the tree does not count: policies[1]: unknown field `more_then`: did you \
+                 mean `more_than`?";
+    let tried = site.hierad("policies");
+    assert_eq!((tried.status, &*tried.out), (1, ""), "{tried:#?}");
+    assert_eq!(tried.err.matches(words).count(), 2, "a warning and the failure: {tried:#?}");
+}

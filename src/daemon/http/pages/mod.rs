@@ -203,6 +203,10 @@ async fn answer(
     names: &[&str],
     view: impl FnOnce(&Parameters) -> Result<View, Problem>,
 ) -> Response {
+    let repositories = state.repositories();
+    if repositories.len() > 1 && parameters.text("repository").is_none_or(str::is_empty) {
+        return html(page::choice(&repositories, &parameters.pairs()));
+    }
     let names: Vec<&str> = ["repository", "rev"].iter().chain(names).copied().collect();
     let mut address = Address::default();
     let found = async {
@@ -215,7 +219,7 @@ async fn answer(
     };
     match found.await {
         Ok(content) => {
-            let frame = Frame { address, repositories: state.repositories() };
+            let frame = Frame { address, repositories };
             html(page::document(&frame, &content))
         }
         Err(problem) => problem.answer(html(page::problem(&address, problem.title(), problem.detail()))),
