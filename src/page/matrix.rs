@@ -37,7 +37,7 @@ pub(super) fn view(report: &Report) -> Markup {
                 @for (at, (group, cells)) in rows.iter().enumerate() {
                     tr {
                         th scope="row" { a href={ "#group-" (at + 1) } { (visible(&report.heading_of(group))) } }
-                        @for column in &columns { (cell(&gathered(cells, column, &columns))) }
+                        @for column in &columns { (cell(column, &gathered(cells, column, &columns))) }
                     }
                 }
             }
@@ -46,7 +46,8 @@ pub(super) fn view(report: &Report) -> Markup {
     }
 }
 
-fn cell(kinds: &Cell) -> Markup {
+/// A cell, with its column for those who see no head of the table.
+fn cell(column: &str, kinds: &Cell) -> Markup {
     let class = if kinds.contains_key(&'f') {
         "alarm"
     } else if kinds.contains_key(&'r') {
@@ -60,7 +61,7 @@ fn cell(kinds: &Cell) -> Markup {
         @if kinds.is_empty() {
             td {}
         } @else {
-            td class=(class) { @for (letter, number) in kinds { span.kind { (number) (letter) } " " } }
+            td class=(class) { span.column { (visible(column)) ": " } @for (letter, number) in kinds { span.kind { (number) (letter) } " " } }
         }
     }
 }

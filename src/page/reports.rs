@@ -104,7 +104,7 @@ fn field(Field { name, own, text, .. }: &Field) -> Markup {
         label.changed[own != text] {
             (visible(name))
             input type="hidden" name="variable" value=(name);
-            input name="value" value=(text) placeholder="not set" autocomplete="off" spellcheck="false";
+            input name="value" value=(text) placeholder=(if own.is_empty() { "not set" } else { "an empty text" }) autocomplete="off" spellcheck="false";
         }
     }
 }
