@@ -71,7 +71,8 @@ BOUNDED = ['Integer[0, 10]', 'Integer[-5]', 'Integer[default, 3]', 'Float[0, 2]'
 def topics
   { 'syntax' => -> { syntax }, 'numbers' => -> { numbers }, 'types' => -> { types }, 'collections' => -> { collections },
     'formats' => -> { formats }, 'containers' => -> { containers }, 'times' => -> { times }, 'versions' => -> { versions },
-    'texts' => -> { texts }, 'arguments' => -> { arguments }, 'checks' => -> { checks }, 'errors' => -> { errors } }
+    'texts' => -> { texts }, 'arguments' => -> { arguments }, 'checks' => -> { checks }, 'errors' => -> { errors },
+    'keys' => -> { keys } }
 end
 
 # Errors that random conversions have come to.
@@ -92,6 +93,12 @@ def errors
     cross(['URI'], ['é', "é\u007f", "é\t\e", "é\u0001"]) +
     cross(['Array[Init[SemVerRange]]', 'Array[Init[Integer]]', 'Array[Init[Float, 1]]'], [[[[], [1]], [[1], 255]], [{ 'a' => [1] }]]) +
     optional.map { |type| { 'type' => type, 'value' => "i0t's" } } + [{ 'type' => 'Init[Numeric]', 'value' => typed('Symbol', 'sym') }]
+end
+
+# Keys of a hash that Ruby takes for one, or for several.
+def keys
+  rich = %w[Timespan:1-00:00:00.0 Timestamp:2020-01-01T00:00:00.000000000\ UTC SemVer:1.2.3 SemVerRange:1.x Regexp:a Binary:aGVsbG8= Type:Integer].map { |text| typed(*text.split(':', 2)) }
+  cross(['Hash'], (rich + rich.map { |key| [key] }).map { |key| [[key, 1], [key, 2]] } + [[[0.0, 1], [-0.0, 2]], [[1, 1], [1.0, 2]], [[[-0.0], 1], [[0.0], 2]]])
 end
 
 def syntax
