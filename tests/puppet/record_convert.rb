@@ -122,7 +122,8 @@ def inits
           ['Struct[{a => Init[Array, true]}]', 'Init[Array[Init[Boolean[true]]], 1]', 'Variant[Float, Float[1]]', 'Variant[Float[2, 3], Float[1, 2]]',
            'Variant[Integer[100], Integer[7, 7]]', "Sensitive[NotUndef[Enum[yes, 'A']]]", "Regexp['[y']", 'Variant[Binary, Optional[Optional]]']
   types.product([typed('Timespan', '1-02:03:04.5'), { 'a' => typed('Timespan', '1-02:03:04.5'), 'b' => 1 }]).map { |type, value| { 'type' => type, 'value' => value } } +
-    cross(['Numeric'], [[[], [nil]], [[nil], []], [{}, { 'a' => nil }], [[], [1]], [1.5, typed('Float', 'NaN')]])
+    cross(['Numeric'], [[[], [nil]], [[nil], []], [{}, { 'a' => nil }], [[], [1]], [1.5, typed('Float', 'NaN')]]) +
+    cross(['Timestamp', 'Array[Hash[String, Integer], 4]'], [pairs('', 65, 'a', pairs('', true), 'b', 77), pairs('', 65, 'a', [true], 'b', 77)])
 end
 
 # Keys of a hash that Ruby takes for one, or for several.

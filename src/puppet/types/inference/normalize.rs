@@ -106,7 +106,7 @@ fn variant(kind: &Type, before: &[Type]) -> Type {
     if types.len() == 1 {
         return types.remove(0);
     }
-    let is_changed = types != before;
+    let is_changed = types != before || before.iter().any(has_sized_hash);
     if types.iter().any(|kind| matches!(kind, Type::Undef | Type::Optional(_))) {
         let rest = types.into_iter().filter_map(|kind| match kind {
             Type::Undef => None,
@@ -126,6 +126,12 @@ fn variant(kind: &Type, before: &[Type]) -> Type {
     let merged = merge(flat);
     // If nothing became shorter, the order stays, too.
     if is_changed || merged.len() != count { Type::variant(merged) } else { kind.clone() }
+}
+
+/// Returns true if a hash with a size is in a type, which Puppet makes anew even if nothing in it becomes shorter.
+fn has_sized_hash(kind: &Type) -> bool {
+    let is_sized = matches!(kind, Type::Hash(_, Some(_))) && *kind != Type::empty_hash();
+    is_sized || kind.parts().into_iter().any(has_sized_hash)
 }
 
 /// Merges the alternatives of each kind that has ranges or lists.
