@@ -71,14 +71,17 @@ BOUNDED = ['Integer[0, 10]', 'Integer[-5]', 'Integer[default, 3]', 'Float[0, 2]'
 def topics
   { 'syntax' => -> { syntax }, 'numbers' => -> { numbers }, 'types' => -> { types }, 'collections' => -> { collections },
     'formats' => -> { formats }, 'containers' => -> { containers }, 'times' => -> { times }, 'versions' => -> { versions },
-    'texts' => -> { texts }, 'arguments' => -> { arguments }, 'checks' => -> { checks }, 'errors' => -> { errors } }
+    'texts' => -> { texts }, 'arguments' => -> { arguments }, 'checks' => -> { checks }, 'errors' => -> { errors },
+    'malformed' => -> { malformed }, 'inits' => -> { inits }, 'keys' => -> { keys } }
 end
 
 # Errors that random conversions have come to.
 def errors
   patterns = ['(?<:a+)b', '(?<a+)b', '(?<1a>b)', '(?<9a+)b', '(?<0=a+)b', '(?<-1a)b', '(?<ab', '(?<x>a)\\k<x/', '(?<x>a)\\k</x>', '(?<x>a)\\k<.x>', '(?<x>a)\\k<x=>',
               '(?<x>a)\\k<x.', '(?<x>a)\\k<1x>', '(?i', '(?ia', '(?im-', '(?iq', '(?z)', '\\p{Alpha_', '\\p{Alpha', '\\p{A_B', '\\p{Foo',
-              '\\p{Alpha)b', '\\p{', '\\p{Alpha]']
+              '\\p{Alpha)b', '\\p{', '\\p{Alpha]', '[[:alph::]]', '[[:alpha::]]', '[[:alphax:]]', '[[:^alph:]]', '[[:alpha: ]', '[[:alphax]]',
+              '[[:alpha:-]', '{2,1}', '{1,2}', 'a{2,1}', 'a{2,+1}', '{2,1}*', '(?<x=a)\\k<x>', '(?<x)a>b', '(?<x>a)\\k<x)>', '(a)\\k<0>',
+              "(a)\\k'0'", '(a)\\k<-0>b', '(a)\\k<5>']
   times = ['2020-01-31T12:30:45é', '2020-01-31T24:00:00é', '2020-01-31T12:30:45 UTCé', '2020-01-31T12:30:45 Ünit standard time',
            '2020-01-31T12:30:45 utc', '2020-01-31 aé']
   types = ['1ee3', '1e', '1Type', '1Enum', '1E3x', '0x1.8p1', '0x1.8p', '0xg', '08', '1.5.2', '12abc'].flat_map do |number|
@@ -90,6 +93,43 @@ def errors
     cross(['URI'], ['é', "é\u007f", "é\t\e", "é\u0001"]) +
     cross(['Array[Init[SemVerRange]]', 'Array[Init[Integer]]', 'Array[Init[Float, 1]]'], [[[[], [1]], [[1], 255]], [{ 'a' => [1] }]]) +
     optional.map { |type| { 'type' => type, 'value' => "i0t's" } } + [{ 'type' => 'Init[Numeric]', 'value' => typed('Symbol', 'sym') }]
+end
+
+# Types with faults, of which Puppet names the first that its parser comes to.
+def malformed
+  lists = ['a,b', 'a,b]', 'Integer,]', 'Array[Integer], 1]', 'Type,,Set', 'I,N[TEGER', 'a;b', 'a;b,c', 'a;', ';', ',', 'a,', 'a,b;', 'fail a', 'fail a, b',
+           'fail a, b c', 'a b', "a\n(1)", 'x;(1)', '(1) (2)', 'a [1]', 'I nteger # x', 'Callable[Integer],String]']
+  operators = ['1+1', '(1)', '((1))', '1 + (2)', '(f(1))', '-(1)', '!x', '*x', 'a.b', 'a.b(1)', 'a.b(1,)', 'f(1,)', 'x(', 'x (1)', 'x.type', 'x.1', 'Array[a = 1]',
+               'Array[a = 1 => 2]', 'Integ.er[1+1]', 'a -> b', 'Array[a -> b]', 'a = b = c', 'Iterat or', 'Array[Integer in', 'a in b', 'a ~ b', 'a +> b', 'X=>1',
+               '-Float[a]', '-default', '-/x/', '-true', '-{}', 'Array[Float[a]]', 'Variant[Integer[x], String]', 'Array[1=>2=>3]', 'Array[a=>1,b,c=>2]', 'private']
+  resources = ['1{}', '1+1{}', 'a.b(1){}', "'x'{}", 'a-b{}', '{a=>1}{}', 'X{}', 'X[1]{}', 'x{a=>1}', 'x{a+>1}', 'X{a+>1}', 'x{a: b=>1; c: d=>2;}', 'x{,}', 'x{,,}',
+               "x{'a'=>1}", 'x{*=>1}', 'Array[Integer, 1{, 2]', 'Integer[default, 3{]', 'Array[a{}]', 'Array[a{}=>1]', 'En{um{[true]', 'Str{in[-3]', 'R{unti:me[ruby]',
+               "Timestamp['2020-01-01'{, default]", 'SemVe{r["a b"]:']
+  texts = ["'''", '"""', "''''", '"a$ b', '"a$b', '"a$b$c', '"a${b}', '"$', 'Enum["a$b]', 'Enum["a\\tb\\u{41{}"]', '"a\\u{d800}"', 'Enum[a$bb"]',
+           "Enum['it\\'s' 'b\\\\']", 'Se,mVer[""x"]', "Integ,er[1,,2']", 'Pattern[/(/', '/Regexp[/x/]', 'Pattern[//(/]', 'Enum[/a/ /b/]', 'Pat tern[/(/]']
+  names = ['::a::', '::', ':::Iteger', '::-Integer', 'Enum[a-b, c::]', '::A::', '::A::b', 'A::', '$a::', '$', '::Integer[1]', '::Array[String]', '::Object[{}]',
+           '::Resource["a"]', '::Integer']
+  numbers = ['0e5', '1e5.5', '1.5x', '1.5.2', 'Integer[1x]', 'Integer[1.5x]', 'Integer[1.]', 'Integer[1é]', 'Integer[1e400]', 'Integer[a,b]', 'Integer[b,a]',
+             'Integer[true,3]', 'Integer[[],1]', 'Integer[1,[]]', 'Hash[1,2,34,5]', "URI['http//example.com']", 'Enum[a | b]', 'a ? b', 'Enum[if]', 'Enum[a if']
+  (lists + operators + resources + texts + names + numbers).map { |type| { 'type' => type, 'value' => 1 } }
+end
+
+# `Init` of types that Puppet cannot generalize or shorten inside of it, and alternatives that it cannot merge.
+def inits
+  inner = ['Integer', 'Integer[7, 100]', 'String[1]', 'Array', 'Array[Any, 1]', 'Array[Integer]', 'Array[Any]', 'Timestamp[default]',
+            'URI[{port => 8080}]', 'Type[Hash[Any, Any, 1]]', 'Sensitive[Integer]', 'Array[Collection[1]]']
+  types = inner.flat_map { |type| ["Init[#{type}]", "Sensitive[Init[#{type}]]", "Hash[Init[#{type}], Callable]"] } +
+          ['Struct[{a => Init[Array, true]}]', 'Init[Array[Init[Boolean[true]]], 1]', 'Variant[Float, Float[1]]', 'Variant[Float[2, 3], Float[1, 2]]',
+           'Variant[Integer[100], Integer[7, 7]]', "Sensitive[NotUndef[Enum[yes, 'A']]]", "Regexp['[y']", 'Variant[Binary, Optional[Optional]]']
+  types.product([typed('Timespan', '1-02:03:04.5'), { 'a' => typed('Timespan', '1-02:03:04.5'), 'b' => 1 }]).map { |type, value| { 'type' => type, 'value' => value } } +
+    cross(['Numeric'], [[[], [nil]], [[nil], []], [{}, { 'a' => nil }], [[], [1]], [1.5, typed('Float', 'NaN')]]) +
+    cross(['Timestamp', 'Array[Hash[String, Integer], 4]'], [pairs('', 65, 'a', pairs('', true), 'b', 77), pairs('', 65, 'a', [true], 'b', 77)])
+end
+
+# Keys of a hash that Ruby takes for one, or for several.
+def keys
+  rich = %w[Timespan:1-00:00:00.0 Timestamp:2020-01-01T00:00:00.000000000\ UTC SemVer:1.2.3 SemVerRange:1.x Regexp:a Binary:aGVsbG8= Type:Integer].map { |text| typed(*text.split(':', 2)) }
+  cross(['Hash'], (rich + rich.map { |key| [key] }).map { |key| [[key, 1], [key, 2]] } + [[[0.0, 1], [-0.0, 2]], [[1, 1], [1.0, 2]], [[[-0.0], 1], [[0.0], 2]]])
 end
 
 def syntax

@@ -2,6 +2,8 @@
 //!
 //! Source: `PArrayType`, `PHashType` in `pops/types/types.rb`, `pops/types/iterable.rb`.
 
+use std::collections::HashSet;
+
 use super::{NewValue, refused};
 use crate::puppet::Error;
 use crate::puppet::types::inference::generalize::generalize;
@@ -80,18 +82,50 @@ pub(super) fn hash(args: &[Value]) -> NewValue {
     let function = constructors::hash()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::Array(entries), option]) => tree(entries, option.as_str() == Some("hash_tree")),
-        (Some(0 | 1), [Value::Array(entries), ..]) => Ok(Value::hash(hash_of_pairs(entries))),
+        (Some(0 | 1), [Value::Array(entries), ..]) => hash_of_pairs(entries),
         (Some(_), [from, ..]) => hash_of_list(from),
         _ => Err(function.mismatch(args)),
     }
 }
 
-fn hash_of_pairs(entries: &[Value]) -> Hash {
+fn hash_of_pairs(entries: &[Value]) -> NewValue {
     let entry = |entry: &Value| match entry.as_array() {
         Some([key, value]) => Some((key.clone(), value.clone())),
         _ => None,
     };
-    entries.iter().filter_map(entry).collect()
+    hash_of(entries.iter().filter_map(entry).collect())
+}
+
+fn hash_of(entries: Vec<(Value, Value)>) -> NewValue {
+    check_keys(&mut entries.iter().map(|(key, _)| key))?;
+    Ok(Value::hash(entries.into_iter().collect()))
+}
+
+/// Refuses keys that Ruby compares otherwise: `0.0` and `-0.0` are one key, equal times are several.
+fn check_keys(keys: &mut dyn Iterator<Item = &Value>) -> Result<(), Error> {
+    let mut times = HashSet::new();
+    let mut zeros = HashSet::new();
+    for key in keys {
+        let is_doubled = has_part(key, &is_time) && !times.insert(key);
+        let is_zero = |value: &Value| matches!(value, Value::Float(number) if *number == 0.0);
+        if is_doubled || has_part(key, &is_zero) && (zeros.insert(key) && zeros.len() > 1) {
+            return Err(Error::unknown("a hash with equal times, or zeros of both signs, as keys"));
+        }
+    }
+    Ok(())
+}
+
+fn is_time(value: &Value) -> bool {
+    matches!(value, Value::Rich(rich) if matches!(**rich, Rich::Timestamp(_) | Rich::Timespan(_)))
+}
+
+fn has_part(value: &Value, is_it: &impl Fn(&Value) -> bool) -> bool {
+    match value.bare() {
+        Value::Array(items) => items.iter().any(|item| has_part(item, is_it)),
+        Value::Hash(hash) => hash.iter().any(|(key, value)| has_part(key, is_it) || has_part(value, is_it)),
+        Value::Rich(rich) if let Rich::Sensitive(inner) = &**rich => has_part(inner, is_it),
+        value => is_it(value),
+    }
 }
 
 /// Returns the hash of a list in which keys and values alternate.
@@ -100,7 +134,7 @@ fn hash_of_list(from: &Value) -> NewValue {
         Value::Hash(_) => Ok(from.clone()),
         Value::Array(list) if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
         Value::Array(list) if list.len() % 2 == 1 => Err(Error::puppet("odd number of arguments for Hash")),
-        Value::Array(list) => Ok(alternating(list)),
+        Value::Array(list) => alternating(list),
         other => {
             let iterable = Type::Iterable(None);
             if !is_instance(&iterable, other)? {
@@ -112,14 +146,14 @@ fn hash_of_list(from: &Value) -> NewValue {
             match list {
                 list if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
                 list if list.len() % 2 == 1 => Err(Error::puppet("odd number of arguments for Hash")),
-                list => Ok(alternating(list)),
+                list => alternating(list),
             }
         }
     }
 }
 
-fn alternating(list: &[Value]) -> Value {
-    Value::hash(list.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone()))).collect())
+fn alternating(list: &[Value]) -> NewValue {
+    hash_of(list.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone()))).collect())
 }
 
 /// Returns the hash of a list of paths and the values at their ends.
@@ -127,6 +161,9 @@ fn tree(entries: &[Value], only_hashes: bool) -> NewValue {
     let mut root = Value::hash(Hash::new());
     for entry in entries {
         let Some([Value::Array(path), value]) = entry.as_array() else { continue };
+        if path.iter().any(|step| has_part(step, &|part| is_time(part) || matches!(part, Value::Float(_)))) {
+            return Err(Error::unknown("a path of times or numbers, in 'Hash.new' of a tree"));
+        }
         match path.split_last() {
             None => graft(&mut root, value)?,
             Some((last, path)) => {

@@ -39,7 +39,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
             "\\d" | "\\D" | "\\s" | "\\S" | "\\w" | "\\W" if in_class && begins_range(&pattern[end..]) => {
                 return Err(fault("unmatched range specifier in char-class"));
             }
-            "[" if in_class && names_no_bracket(&pattern[end..]) => return Err(fault("invalid POSIX bracket type")),
+            "[" if in_class && names_no_bracket(&pattern[end..]) => return Err(fault(UNKNOWN_BRACKET)),
             "\\u" | "\\x" => {
                 let (length, decoded) = decode(token, &pattern[end..]).map_err(fault)?;
                 out.push_str(&decoded);
@@ -62,7 +62,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
 /// Refuses patterns that Oniguruma accepts and Ruby does not.
 pub(super) fn check(pattern: &str) -> Result<(), Error> {
     if has_backward_repeat(pattern) {
-        return Err(fault(pattern, "upper is smaller than lower in repeat range"));
+        return Err(fault(pattern, UPPER_BELOW_LOWER));
     }
     if has_variable_look_behind(pattern) {
         return Err(fault(pattern, "invalid pattern in look-behind"));
@@ -72,35 +72,75 @@ pub(super) fn check(pattern: &str) -> Result<(), Error> {
 
 /// Returns Ruby's error for a pattern.
 pub(super) fn fault(pattern: &str, what: &str) -> Error {
-    let renamed =
-        misnamed_group(pattern, what).or_else(|| ends_in_options(pattern, what).then(|| UNFINISHED_GROUP.to_owned()));
+    // Ruby looks at the numbers of a repetition before it misses what to repeat.
+    let first = pattern.split_inclusive('}').next().filter(|first| first.starts_with('{')).unwrap_or_default();
+    let what = if what == NO_TARGET && has_backward_repeat(first) { UPPER_BELOW_LOWER } else { what };
+    let renamed = zero_reference(pattern, what).or_else(|| misnamed_group(pattern, what));
+    let renamed = renamed.or_else(|| ends_in_options(pattern, what).then(|| UNFINISHED_GROUP.to_owned()));
     let text = format!("{}: {}", renamed.as_deref().unwrap_or(what), regexp::inspect(pattern));
-    // Ruby has no such message.
-    let is_other = what == "target of repeat operator is invalid";
-    if is_other || renamed.is_none() && what.starts_with("invalid char in group name") {
-        Error::unknown(text)
-    } else {
-        Error::bare(text)
+    if renamed.is_none() && is_no_fault_of_ruby(pattern, what) { Error::unknown(text) } else { Error::bare(text) }
+}
+
+/// Returns true for an error of Oniguruma's that Ruby does not have, or not as the first one.
+fn is_no_fault_of_ruby(pattern: &str, what: &str) -> bool {
+    match what {
+        "target of repeat operator is invalid" => true,
+        NO_TARGET => has_backward_repeat(pattern),
+        UNKNOWN_BRACKET => !has_unknown_bracket(pattern),
+        what => {
+            let name = what.strip_prefix("invalid group name <");
+            what.starts_with("invalid char in group name") || name.is_some_and(|name| !is_number(name))
+        }
     }
 }
 
+/// Returns true for the name of a group that Oniguruma takes for a number.
+fn is_number(name: &str) -> bool {
+    name.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-')
+}
+
+/// Errors that both have.
+const NO_TARGET: &str = "target of repeat operator is not specified";
+const UNKNOWN_BRACKET: &str = "invalid POSIX bracket type";
+
+/// Ruby's error for `{2,1}`.
+const UPPER_BELOW_LOWER: &str = "upper is smaller than lower in repeat range";
+
 /// Ruby's error for a group without an end.
 const UNFINISHED_GROUP: &str = "end pattern in group";
+
+/// Returns Ruby's error for `\k<0>`, which names all that follows.
+fn zero_reference(pattern: &str, what: &str) -> Option<String> {
+    if what != "invalid backref number/name" && !what.starts_with("invalid group name <-0") {
+        return None;
+    }
+    let names = tokens(pattern).filter(|(_, token, _)| *token == "\\k").map(|(at, ..)| &pattern[at + 2..]);
+    let is_zero = |name: &&str| {
+        let digits = name.strip_prefix('-').unwrap_or(name);
+        let rest = digits.trim_start_matches('0');
+        rest.len() < digits.len() && rest.starts_with(['>', '\'', '+', '-'])
+    };
+    let name = names.filter_map(|name| name.strip_prefix(['<', '\''])).find(is_zero)?;
+    Some(format!("invalid group name <{name}>"))
+}
 
 /// Returns Ruby's error for a group whose name Oniguruma refuses. In Ruby, the name extends to its bracket or the
 /// end.
 fn misnamed_group(pattern: &str, what: &str) -> Option<String> {
     let name = what.strip_prefix("invalid char in group name <").or(what.strip_prefix("invalid group name <"))?;
     // A number ends where Oniguruma ends it.
-    let name =
-        name.strip_suffix('>').filter(|name| !name.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-'))?;
+    let name = name.strip_suffix('>').filter(|name| !is_number(name))?;
     let at = pattern.find(&format!("<{name}"))?;
     let name = &pattern[at + 1..];
-    // Ruby accepts such characters, in references as well.
-    let bracketed = name.split_once('>').filter(|_| what.starts_with("invalid char"));
+    // A parenthesis before the bracket is no end either.
+    let bracketed = name.split_once('>').map(|(name, _)| name).filter(|name| !name.contains(')'));
     match bracketed {
-        Some((name, _)) => pattern[..at].ends_with("\\k").then(|| format!("undefined name <{name}> reference")),
-        None => Some(format!("invalid group name <{}>", name.split_once('>').map_or(name, |(name, _)| name))),
+        // Ruby accepts such characters, in references as well.
+        Some(name) => {
+            let is_reference = what.starts_with("invalid char") && pattern[..at].ends_with("\\k");
+            is_reference.then(|| format!("undefined name <{name}> reference"))
+        }
+        None => Some(format!("invalid group name <{name}>")),
     }
 }
 
@@ -225,16 +265,27 @@ fn ends_range(before: &str) -> bool {
     !is_range && !before.ends_with(['[', '^'])
 }
 
-/// Returns true if the rest continues `[:name:]` with an unknown name.
+fn has_unknown_bracket(pattern: &str) -> bool {
+    tokens(pattern).any(|(at, token, in_class)| token == "[" && in_class && names_no_bracket(&pattern[at + 1..]))
+}
+
+/// Returns true if the rest continues `[:name:]` with an unknown name; other texts than that are no such bracket.
 fn names_no_bracket(rest: &str) -> bool {
     const NAMES: [&str; 14] = [
         "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
         "xdigit", "word",
     ];
-    let name = rest.strip_prefix(':').and_then(|rest| rest.split_once(":]")).map(|(name, _)| name);
-    name.is_some_and(|name| {
-        !name.contains([']', '[']) && !name.starts_with(':') && !NAMES.contains(&name.strip_prefix('^').unwrap_or(name))
-    })
+    let is_closed = |rest: &&str| rest.find(']').is_some_and(|end| rest[..end].ends_with(':'));
+    let Some(rest) = rest.strip_prefix(':').filter(is_closed) else { return false };
+    let rest = rest.strip_prefix('^').unwrap_or(rest);
+    let after_name = NAMES.iter().find_map(|name| rest.strip_prefix(name));
+    after_name.map_or_else(
+        || {
+            rest.chars().take(20).any(|c| c == ':')
+                && rest.split_once(':').is_some_and(|(_, rest)| rest.starts_with(']'))
+        },
+        |rest| !rest.starts_with(":]"),
+    )
 }
 
 /// Returns the name of a property of characters whose brace is not closed.
@@ -365,7 +416,8 @@ fn is_variable(text: &str) -> bool {
 fn has_backward_repeat(pattern: &str) -> bool {
     let counts = |at: usize| {
         let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;
-        Some((low.parse::<u32>().ok()?, high.parse::<u32>().ok()?))
+        let number = |digits: &str| digits.parse::<u32>().ok().filter(|_| !digits.starts_with('+'));
+        Some((number(low)?, number(high)?))
     };
     let mut braces = tokens(pattern).filter(|(_, token, in_class)| *token == "{" && !in_class);
     braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))

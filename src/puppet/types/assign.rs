@@ -122,7 +122,7 @@ impl Guard {
                 (Some(inner), Some(other)) => self.assignable(inner, other),
                 _ => false,
             },
-            (Type::Init(inner, _), other) => init::accepts(inner.as_deref(), other),
+            (Type::Init(inner, args), other) => init::accepts(inner.as_deref(), args, other),
             (Type::SemVer(ranges), Type::SemVer(others)) => {
                 let covered = |other| ranges.iter().any(|range| version_covered(other, range));
                 ranges.is_empty() || !others.is_empty() && others.iter().all(covered)

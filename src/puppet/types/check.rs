@@ -1,19 +1,29 @@
 //! Checks of values against types, worded as Puppet words them.
 
-use super::describe::{describe_mismatch, describe_place};
+use super::describe::describe_place;
 use super::inference::generalize::generalize;
 use super::inference::infer::{infer, infer_set};
+use super::inference::normalize::fault;
 use super::{assignable, is_instance, parse};
 use crate::puppet::Error;
 use crate::value::{Secrecy, Type, Value, ValuePath};
 
 /// Returns Puppet's error for a `value` that is not of the type that the expression `kind` stands for.
 pub fn mismatch(subject: &str, kind: &str, value: &Value) -> Error {
-    let described = |kind: Type| {
-        let actual = infer_set(value)?;
-        Ok(describe_mismatch(&format!("{subject} has wrong type,"), &kind, &actual))
-    };
-    parse(kind).and_then(described).map_or_else(|error| error, Error::puppet)
+    let described = |kind: Type| describe(subject, &kind, value);
+    parse(kind).and_then(described).map_or_else(|error| error, |(text, _)| Error::puppet(text))
+}
+
+/// Returns Puppet's description of a `value` that is not of a type, and the place of the first mismatch.
+fn describe(subject: &str, kind: &Type, value: &Value) -> Result<(String, ValuePath), Error> {
+    let actual = infer_set(value)?;
+    if let Some(fault) = fault(kind) {
+        return Err(fault);
+    }
+    if fault(&actual).is_some() {
+        return Err(Error::unknown(format!("whether Puppet can shorten {actual}")));
+    }
+    Ok(describe_place(&format!("{subject} has wrong type,"), kind, &actual))
 }
 
 /// Returns Puppet's error for a `value` that is not of the type `kind`, with the place of the first mismatch; `None`
@@ -22,8 +32,7 @@ pub fn misfit(subject: &str, kind: &Type, value: &Value) -> Result<Option<(Error
     if is_instance(kind, value)? {
         return Ok(None);
     }
-    let actual = infer_set(value)?;
-    let (text, path) = describe_place(&format!("{subject} has wrong type,"), kind, &actual);
+    let (text, path) = describe(subject, kind, value)?;
     // Sometimes Puppet's description is empty.
     let text = if text.is_empty() { format!("{subject} has wrong type") } else { text };
     Ok(Some((Error::puppet(text), path)))
@@ -49,28 +58,12 @@ pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error
     assert_instance(subject, kind, value.clone()).map(|_| ()).map_err(|error| error.sealed(secrecy))
 }
 
-/// Returns true for a type with a bare `Optional` among alternatives, with which Puppet itself fails when it
-/// describes a mismatch.
-fn has_optional_variant(kind: &Type) -> bool {
-    match kind {
-        Type::Variant(types) => types.iter().any(|kind| *kind == Type::Optional(None) || has_optional_variant(kind)),
-        Type::Array(items, _) => has_optional_variant(items),
-        Type::Hash(entry, _) => has_optional_variant(&entry.0) || has_optional_variant(&entry.1),
-        Type::Tuple(types, _) => types.iter().any(has_optional_variant),
-        Type::Struct(elements) => elements.iter().any(|element| has_optional_variant(&element.value)),
-        other => other.contained().is_some_and(has_optional_variant),
-    }
-}
-
 /// Returns the value. Fails if it is not of the type.
 pub(crate) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Result<Value, Error> {
     if is_instance(kind, &value)? {
         return Ok(value);
     }
-    if has_optional_variant(kind) {
-        return Err(Error::unknown(format!("how a value is not of the type {kind}")));
-    }
-    match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)?) {
+    match describe(subject, kind, &value)?.0 {
         text if text.is_empty() => Err(Error::unknown(format!("how a value is not of the type {kind}"))),
         text => Err(Error::puppet(text)),
     }

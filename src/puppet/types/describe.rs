@@ -36,11 +36,7 @@ pub(crate) fn describe(expected: &Type, actual: &Type, path: &[Step]) -> Vec<Mis
 fn unresolved(kind: &Type) -> Option<String> {
     match kind {
         Type::Reference(name) => Some(name.to_string()),
-        Type::Array(items, _) => unresolved(items),
-        Type::Hash(entry, _) => unresolved(&entry.0).or_else(|| unresolved(&entry.1)),
-        Type::Tuple(types, _) | Type::Variant(types) => types.iter().find_map(unresolved),
-        Type::Struct(elements) => elements.iter().find_map(|element| unresolved(&element.value)),
-        other => other.contained().and_then(unresolved),
+        other => other.parts().into_iter().find_map(unresolved),
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Source: `pops/types/p_init_type.rb`.
 
-use super::inference::generalize::generalize;
+use super::inference::generalize::{changes_init, generalize, has_init};
 use super::inference::infer::infer_set;
+use super::inference::normalize::NO_NEW_INIT;
 use crate::puppet::Error;
 use crate::puppet::types::{assignable, constructors};
 use crate::value::rich::types::{Alias, OwnAlias, Range};
@@ -51,6 +52,12 @@ pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> 
     };
     let tuples: Vec<Type> = tuples.into_iter().filter(fits).map(|(tuple, _)| first(&tuple)).collect();
     if tuples.is_empty() {
+        if changes_init(inner) {
+            return Err(Error::bare(NO_NEW_INIT));
+        }
+        if has_init(inner) {
+            return Err(Error::unknown(format!("whether Puppet can generalize {inner}")));
+        }
         let shown = Type::Init(Some(inner.clone().into()), args.into());
         let name = generalize(inner);
         let name = if let Type::Alias(alias) = &name { alias.name() } else { name.simple_name() };
@@ -83,10 +90,10 @@ pub(crate) fn is_instance(inner: Option<&Type>, args: &[Value], value: &Value) -
     }
 }
 
-/// Returns true if an `inner` can be made of every value of the type `other`.
-pub(crate) fn accepts(inner: Option<&Type>, other: &Type) -> bool {
+/// Returns true if every value of the type `other` is of `Init[inner, args]`.
+pub(crate) fn accepts(inner: Option<&Type>, args: &[Value], other: &Type) -> bool {
     let Some(inner) = inner else { return assignable(&RICH_DATA, other) };
-    let Ok(accepted) = accepted(inner, &[]) else { return false };
+    let Ok(accepted) = accepted(inner, args) else { return false };
     assignable(inner, other)
         || assignable(&accepted.single, other)
         || accepted.others.is_some_and(|others| {

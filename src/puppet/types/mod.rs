@@ -7,9 +7,10 @@
 //! Three functions depend on one another: `assignable`, `is_instance` and [`parse`]. The values of `Init[T]` are
 //! those that the constructor of `T` accepts, the signatures of constructors are written as expressions, and an
 //! expression may hold a value that has to be of some type. The three are defined here, so that the modules below use
-//! one another in one direction only: `syntax` reads an expression and `interpret` makes a type of it; `assign` and
-//! `instance` compare; `infer` finds the types of values; `generalize` and `normalize` reshape types; `constructors`
-//! has the signatures of `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it all together.
+//! one another in one direction only: `syntax` reads an expression, and `interpret` makes a type of it;
+//! `assign` and `instance` compare; `infer` finds the types of values; `generalize` and `normalize` reshape types;
+//! `constructors` has the signatures of `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it
+//! all together.
 
 mod assign;
 mod check;

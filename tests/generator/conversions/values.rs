@@ -389,7 +389,17 @@ fn container(random: &mut Random, depth: u32) -> Json {
         1 => hash(random, depth),
         2 => random.times(0, 4).map(|_| json!([any(random, 0), any(random, depth)])).collect(),
         3 => random.times(1, 3).map(|_| json!([path(random), any(random, depth)])).collect(),
-        4 => typed("Hash", random.times(0, 3).flat_map(|_| [any(random, 0), any(random, depth)]).collect::<Vec<_>>()),
+        4 => {
+            // Ruby and hierad differ in which times are one key.
+            let entries = random.times(0, 3).map(|_| (any(random, 0), any(random, depth)));
+            let mut unique: Vec<(Json, Json)> = Vec::new();
+            for entry in entries {
+                if unique.iter().all(|(key, _)| *key != entry.0) {
+                    unique.push(entry);
+                }
+            }
+            typed("Hash", unique.into_iter().flat_map(|(key, value)| [key, value]).collect::<Vec<_>>())
+        }
         _ => arguments(random),
     }
 }

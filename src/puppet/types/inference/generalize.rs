@@ -8,6 +8,29 @@ use crate::puppet::types::inference::size::sized;
 use crate::value::Type;
 use crate::value::rich::types::{Element, Range, TimeRange};
 
+/// Returns true if a type has an `Init` of some type in it.
+pub(crate) fn has_init(kind: &Type) -> bool {
+    matches!(kind, Type::Init(Some(_), _)) || kind.parts().into_iter().any(has_init)
+}
+
+/// Returns true if a type has an `Init` that would change: Puppet fails then.
+pub(crate) fn changes_init(kind: &Type) -> bool {
+    let changes = |inner: &Type| generalize(inner) != *inner || has_empty(inner);
+    matches!(kind, Type::Init(Some(inner), _) if changes(inner)) || kind.parts().into_iter().any(changes_init)
+}
+
+/// Returns true if a type has a tuple or a struct without parameters, which Puppet replaces by another such object.
+pub(super) fn has_empty(kind: &Type) -> bool {
+    let is_empty = match kind {
+        // What is in a `Sensitive` is already general.
+        Type::Sensitive(_) => return false,
+        Type::Tuple(types, None) => types.is_empty(),
+        Type::Struct(elements) => elements.is_empty(),
+        _ => false,
+    };
+    is_empty || kind.parts().into_iter().any(has_empty)
+}
+
 /// Returns the type without the parameters that narrow it to some values.
 pub(crate) fn generalize(kind: &Type) -> Type {
     let inner = |inner: &Option<Arc<Type>>| inner.as_ref().map(|inner| Arc::new(generalize(inner)));

@@ -21,6 +21,12 @@ const PARTS_LIMIT: usize = 10_000;
 /// Returns the type of a value; a collection gets a common type of its parts. Fails if the value has too many parts.
 pub(crate) fn infer(value: &Value) -> Result<Type, Error> {
     check_size(value)?;
+    let (mut floats, mut has_nan) = (0, false);
+    count_floats(value, &mut floats, &mut has_nan);
+    if has_nan && floats > 1 {
+        // Ruby fails or not, by their order.
+        return Err(Error::unknown("the common type of NaN and other numbers"));
+    }
     Ok(common_of(value))
 }
 
@@ -29,6 +35,21 @@ pub(crate) fn infer(value: &Value) -> Result<Type, Error> {
 pub(crate) fn infer_set(value: &Value) -> Result<Type, Error> {
     check_size(value)?;
     Ok(set_of(value))
+}
+
+fn count_floats(value: &Value, floats: &mut usize, has_nan: &mut bool) {
+    match value.bare() {
+        Value::Float(number) => {
+            *floats += 1;
+            *has_nan |= number.is_nan();
+        }
+        Value::Array(items) => items.iter().for_each(|item| count_floats(item, floats, has_nan)),
+        Value::Hash(hash) => hash.iter().for_each(|(key, value)| {
+            count_floats(key, floats, has_nan);
+            count_floats(value, floats, has_nan);
+        }),
+        _ => {}
+    }
 }
 
 fn check_size(value: &Value) -> Result<(), Error> {
@@ -136,8 +157,10 @@ fn common(types: impl Iterator<Item = Type>) -> Type {
 /// Returns the narrowest type that both types fit, of those that Puppet tries.
 fn common_type(a: &Type, b: &Type) -> Type {
     match (a, b) {
-        (Type::Undef | Type::Unit, _) => return b.clone(),
-        (_, Type::Undef | Type::Unit) => return a.clone(),
+        (Type::Undef, _) => return b.clone(),
+        (_, Type::Undef) => return a.clone(),
+        (Type::Unit, _) => return b.clone(),
+        (_, Type::Unit) => return a.clone(),
         _ if assignable(a, b) => return a.clone(),
         _ if assignable(b, a) => return b.clone(),
         (Type::Array(a, _), Type::Array(b, _)) => return Type::array(common_type(a, b), None),

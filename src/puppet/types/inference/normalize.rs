@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::generalize::{generalize, has_empty};
 use crate::puppet::Error;
 use crate::value::rich::VersionRange;
 use crate::value::rich::types::{Element, Range, Texts, TimeRange};
@@ -30,8 +31,55 @@ pub(crate) fn normalize(kind: &Type) -> Type {
         Type::Type(kind) => Type::Type(inner(kind)),
         Type::Iterable(kind) => Type::Iterable(inner(kind)),
         Type::Iterator(kind) => Type::Iterator(inner(kind)),
-        Type::Sensitive(kind) => Type::Sensitive(normalize(kind).into()),
+        // A new one is made general.
+        Type::Sensitive(kind) => match normalize(kind) {
+            inner if inner == **kind => Type::Sensitive(kind.clone()),
+            inner => Type::Sensitive(generalize(&inner).into()),
+        },
         other => other.clone(),
+    }
+}
+
+/// Puppet's error when it shortens or widens what is in an `Init`: it cannot make the new `Init`.
+pub(in crate::puppet::types) const NO_NEW_INIT: &str = "wrong number of arguments (given 1, expected 2)";
+
+/// Returns the error with which Puppet shortens a type, or `None` if it does not fail.
+pub(in crate::puppet::types) fn fault(kind: &Type) -> Option<Error> {
+    let unknown = || Some(Error::unknown(format!("whether Puppet can shorten {kind}")));
+    let fault = match kind {
+        Type::Init(Some(inner), _) => match stays(inner) {
+            Some(true) => None,
+            Some(false) => Some(Error::bare(NO_NEW_INIT)),
+            None => unknown(),
+        },
+        // Puppet fails with a bare `Optional` among alternatives, and with open ends of ranges.
+        Type::Variant(types) => {
+            let flat = Type::variant(types.iter().map(normalize));
+            let parts = if let Type::Variant(parts) = &flat { parts } else { types };
+            let floats = parts.iter().filter(|part| is_float(part)).count();
+            let is_apart = |from: &Range, part: &Type| matches!(part, Type::Integer(range) if !range.meets(from));
+            let is_open = |part: &Type| match part {
+                Type::Integer(range) => range.upper().is_none() && parts.iter().any(|part| is_apart(range, part)),
+                Type::Float(range) => floats > 1 && (range.lower().is_none() || range.upper().is_none()),
+                part => *part == Type::Optional(None),
+            };
+            if parts.iter().any(is_open) { unknown() } else { None }
+        }
+        _ => None,
+    };
+    fault.or_else(|| kind.parts().into_iter().find_map(self::fault))
+}
+
+/// Returns true if the shortest form of a type is the same object in Puppet, or `None` if that cannot be told.
+fn stays(kind: &Type) -> Option<bool> {
+    match kind {
+        _ if normalize(kind) != *kind || has_empty(kind) => Some(false),
+        // Those without parameters are no new objects, and this may have none; with them, an array is refused.
+        Type::Collection(_) | Type::Variant(_) | Type::Optional(_) | Type::NotUndef(_) | Type::Callable(_) => None,
+        // What is in a `Sensitive` is already general.
+        Type::Sensitive(inner) => inner.parts().is_empty().then_some(true),
+        Type::Hash(_, Some(_)) if *kind != Type::empty_hash() => Some(false),
+        other => other.parts().into_iter().map(stays).find(|stays| *stays != Some(true)).unwrap_or(Some(true)),
     }
 }
 
@@ -58,7 +106,7 @@ fn variant(kind: &Type, before: &[Type]) -> Type {
     if types.len() == 1 {
         return types.remove(0);
     }
-    let is_changed = types != before;
+    let is_changed = types != before || before.iter().any(has_sized_hash);
     if types.iter().any(|kind| matches!(kind, Type::Undef | Type::Optional(_))) {
         let rest = types.into_iter().filter_map(|kind| match kind {
             Type::Undef => None,
@@ -78,6 +126,12 @@ fn variant(kind: &Type, before: &[Type]) -> Type {
     let merged = merge(flat);
     // If nothing became shorter, the order stays, too.
     if is_changed || merged.len() != count { Type::variant(merged) } else { kind.clone() }
+}
+
+/// Returns true if a hash with a size is in a type, which Puppet makes anew even if nothing in it becomes shorter.
+fn has_sized_hash(kind: &Type) -> bool {
+    let is_sized = matches!(kind, Type::Hash(_, Some(_))) && *kind != Type::empty_hash();
+    is_sized || kind.parts().into_iter().any(has_sized_hash)
 }
 
 /// Merges the alternatives of each kind that has ranges or lists.

@@ -8,9 +8,9 @@ use std::sync::{Arc, LazyLock};
 use super::{Parsed, no_type};
 use crate::puppet::regex::RubyRegex;
 use crate::puppet::types::describe::describe_mismatch;
-use crate::puppet::types::inference::generalize::generalize;
+use crate::puppet::types::inference::generalize::{changes_init, generalize, has_init};
 use crate::puppet::types::inference::infer::{infer, infer_set};
-use crate::puppet::types::inference::normalize::{enumeration, merge_versions};
+use crate::puppet::types::inference::normalize::{NO_NEW_INIT, enumeration, merge_versions};
 use crate::puppet::types::record::element;
 use crate::puppet::types::syntax::Node;
 use crate::puppet::types::uri::parts;
@@ -44,6 +44,16 @@ impl Parameters<'_, '_> {
 
     pub(super) fn types(&self, values: &[Value]) -> Parsed<Vec<Type>> {
         values.iter().map(|value| self.kind(value)).collect()
+    }
+
+    pub(super) fn variant(&self) -> Parsed<Type> {
+        let types = self.types(&self.values)?;
+        let is_doubled = |(at, kind): (usize, &Type)| has_time(kind) && types[..at].contains(kind);
+        if types.iter().enumerate().any(is_doubled) {
+            // To Puppet, they are not equal.
+            return Err(Error::unknown("alternatives with the same bounds of time"));
+        }
+        Ok(Type::variant(types))
     }
 
     /// Reads a type, or a text, which stands for the type of this text alone.
@@ -92,8 +102,15 @@ impl Parameters<'_, '_> {
                 _ => Ok(Type::hash(Type::Default, Type::Default, Some(self.range(key, value)?))),
             },
             [key, value, rest @ ..] if matches!(rest.len(), 1 | 2) => {
-                let size = self.size("Hash", rest)?;
-                Ok(Type::hash(self.kind(key)?, self.kind(value)?, Some(size)))
+                if let [from, to] = rest
+                    && (!is_bound(from) || !is_bound(to))
+                {
+                    return Err(no_type(self.node));
+                }
+                let size = || self.size("Hash", rest);
+                let size_alone = if rest.len() == 1 { Some(size()?) } else { None };
+                let (key, value) = (self.kind(key)?, self.kind(value)?);
+                Ok(Type::hash(key, value, Some(size_alone.map_or_else(size, Ok)?)))
             }
             many => Err(wrong_count("Hash", "2 to 4", many.len())),
         }
@@ -120,11 +137,16 @@ impl Parameters<'_, '_> {
             .map(|elements| Type::Struct(elements.into()))
     }
 
+    /// Returns true for the only parameter of `Integer` or `Float` if it is no bound.
+    pub(super) fn is_nothing(&self, name: &str) -> bool {
+        let is_bound = |value: &Value| is_default(value) || is_integer(value) || name == "float" && is_float(value);
+        matches!(self.values.as_slice(), [one] if !is_bound(one))
+    }
+
     pub(super) fn integer(&self) -> Parsed<Type> {
         match self.values.as_slice() {
             [one] if is_default(one) => Ok(Type::Integer(Range::ALL)),
-            [one] if is_integer(one) => range(one, &Value::Undef).map(Type::Integer),
-            [_] => Err(no_type(self.node)),
+            [one] => range(one, &Value::Undef).map(Type::Integer),
             [from, to] => range(from, to).map(Type::Integer),
             many => Err(wrong_count("Integer", "1 or 2", many.len())),
         }
@@ -137,12 +159,16 @@ impl Parameters<'_, '_> {
         };
         match self.values.as_slice() {
             [one] if is_default(one) => Ok(Type::Float(Range::ALL)),
-            [one @ (Value::Integer(_) | Value::BigInteger(_) | Value::Float(_))] => {
-                range(&bound(one)?, &Value::Undef).map(Type::Float)
-            }
-            [_] => Err(no_type(self.node)),
+            [one] => range(&bound(one)?, &Value::Undef).map(Type::Float),
             [from, to] => range(&bound(from)?, &bound(to)?).map(Type::Float),
             many => Err(wrong_count("Float", "1 or 2", many.len())),
+        }
+    }
+
+    pub(super) fn boolean(&self) -> Parsed<Type> {
+        match self.only_value("Boolean", "1")? {
+            Value::Boolean(value) => Ok(Type::Boolean(Some(*value))),
+            _ => Err(Error::puppet("Boolean parameter must be true or false")),
         }
     }
 
@@ -192,8 +218,8 @@ impl Parameters<'_, '_> {
     pub(super) fn regexp(&self) -> Parsed<Type> {
         match self.only_value("Regexp", "1")? {
             Value::String(text) => {
-                // Puppet compiles it on first use.
-                RubyRegex::compile(text)?;
+                // Puppet compiles it on first use, and fails only then.
+                RubyRegex::compile(text).map_err(|error| Error::unknown(error.text.as_str()))?;
                 Ok(Type::Regexp(Some(text.to_arc())))
             }
             Value::Undef | Value::Boolean(false) => Ok(Type::Regexp(None)),
@@ -203,6 +229,18 @@ impl Parameters<'_, '_> {
                 Err(Error::bare(format!("no implicit conversion of {class} into String")))
             }
         }
+    }
+
+    /// Reads the type of a secret; `is_vague` if a type was written with parameters that say nothing.
+    pub(super) fn sensitive(&self, is_vague: bool) -> Parsed<Type> {
+        let inner = self.only_type("Sensitive", "0 to 1")?;
+        if changes_init(&inner) {
+            return Err(Error::bare(NO_NEW_INIT));
+        }
+        if is_vague && has_init(&inner) {
+            return Err(Error::unknown(format!("whether Puppet can make a Sensitive of {inner}")));
+        }
+        Ok(Type::Sensitive(generalize(&inner).into()))
     }
 
     pub(super) fn init(&self) -> Parsed<(Type, &[Value])> {
@@ -270,6 +308,9 @@ impl Parameters<'_, '_> {
 
     pub(super) fn uri(&self) -> Parsed<Type> {
         match self.only_value("URI", "1")? {
+            Value::String(text) if !has_scheme(text) => {
+                Err(Error::unknown(format!("the type of a URI without a scheme: '{}'", &**text)))
+            }
             Value::String(text) => {
                 let uri = uri::parse(text).map_err(Error::puppet)?;
                 let parts = parts(&uri);
@@ -347,6 +388,21 @@ fn no_pattern(value: &Value) -> Error {
     Error::puppet(format!("Only String, Regexp, Pattern-Type, and Regexp-Type are allowed: got '{class}"))
 }
 
+/// Returns true if there is a bound of time in a type.
+fn has_time(kind: &Type) -> bool {
+    match kind {
+        Type::Timestamp(range) | Type::Timespan(range) => *range != TimeRange::default(),
+        kind => kind.parts().into_iter().any(has_time),
+    }
+}
+
+/// Returns true for a text with a scheme in it, which is all that Puppet demands of the text of a URI's type.
+fn has_scheme(text: &str) -> bool {
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "-+.".contains(c);
+    let ends_in_scheme = |part: &str| part.chars().rev().take_while(|c| is_scheme(*c)).any(|c| c.is_ascii_alphabetic());
+    text.rsplit_once(':').is_some_and(|(before, _)| before.split(':').any(ends_in_scheme))
+}
+
 /// Returns the type that a value stands for as a parameter.
 fn type_of(value: &Value) -> Parsed<Type> {
     Ok(match (value, value.as_type()) {
@@ -370,11 +426,22 @@ fn range(from: &Value, to: &Value) -> Parsed<Range> {
             Err(Error::puppet(format!("'from' must be less or equal to 'to'. Got ({from}, {to}")))
         }
         Some(_) if !matches!(from, Value::String(_)) => Ok(Range { from, to }),
-        _ => Err(Error::bare(format!(
-            "comparison of {} with {} failed",
-            from.class_name(),
-            if matches!(to, Value::String(_)) { "String".to_owned() } else { to.inspect() }
-        ))),
+        _ => Err(incomparable(&from, &to)),
+    }
+}
+
+/// Returns Ruby's error for the bounds of a range that it cannot compare.
+fn incomparable(from: &Value, to: &Value) -> Error {
+    let (shown, class) = (from.inspect(), from.class_name());
+    match (from, to) {
+        // Puppet compares these, and fails with some values.
+        (Value::String(_), Value::String(_)) => Error::unknown("a range of texts"),
+        (Value::Hash(_) | Value::Rich(_), _) | (_, Value::Rich(_)) => Error::unknown("a range of no numbers"),
+        (Value::Boolean(_) | Value::Array(_), _) => Error::bare(format!("undefined method `>' for {shown}:{class}")),
+        (_, Value::String(_) | Value::Array(_) | Value::Hash(_)) => {
+            Error::bare(format!("comparison of {class} with {} failed", to.class_name()))
+        }
+        _ => Error::bare(format!("comparison of {class} with {} failed", to.inspect())),
     }
 }
 
@@ -389,6 +456,10 @@ fn is_default(value: &Value) -> bool {
 
 fn is_integer(value: &Value) -> bool {
     matches!(value, Value::Integer(_) | Value::BigInteger(_))
+}
+
+fn is_float(value: &Value) -> bool {
+    matches!(value, Value::Float(_))
 }
 
 fn is_bound(value: &Value) -> bool {

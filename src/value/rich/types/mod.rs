@@ -307,6 +307,17 @@ impl Type {
         }
     }
 
+    /// Returns the types of the parts of collections, the alternatives, or the type inside.
+    pub fn parts(&self) -> Vec<&Type> {
+        match self {
+            Type::Array(items, _) => vec![items],
+            Type::Hash(entry, _) => vec![&entry.0, &entry.1],
+            Type::Tuple(types, _) | Type::Variant(types) => types.iter().collect(),
+            Type::Struct(elements) => elements.iter().map(|element| &element.value).collect(),
+            other => other.contained().into_iter().collect(),
+        }
+    }
+
     /// Returns the type that a name stands for, or the type itself.
     pub fn resolved(&self) -> &Type {
         match self {
