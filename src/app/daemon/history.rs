@@ -1,17 +1,17 @@
 //! Has the index of the history extended when commits have come to the watched branches: by `hierad log`, in a process
 //! of low priority. No commit waits for it, and one that does harm there does none here.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::open_repository::OpenRepository;
-use super::options::Program;
+use crate::app::Overrides;
 use crate::app::workspace::history::index_folder;
-use crate::app::{BranchPipelines, Overrides};
 use crate::disk::can_write;
 use crate::git::{BranchName, BranchPatterns, Branches, CommitId, Repository, bound};
 
@@ -29,14 +29,20 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_mins(1);
 /// Held while a process runs: there is one at a time, of all repositories.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Extends the index as long as somebody uses the pipelines of a repository, with the flags of this run of `program`.
-pub(super) fn keep_history(open: &OpenRepository, overrides: &Overrides, program: Option<&Arc<Program>>) {
-    let Some(program) = program else { return };
+/// Extends the index for branches of a repository as long as the `user` of it is there, by runs of `program` with the
+/// flags of this one.
+pub(super) fn keep_history(
+    repository: &Repository,
+    branches: &BranchPatterns,
+    user: Weak<dyn Any + Send + Sync>,
+    overrides: &Overrides,
+    program: &Path,
+) {
     let keeper = Keeper {
-        repository: open.repository.clone(),
-        branches: open.branches.clone(),
-        pipelines: Arc::downgrade(&open.pipelines),
-        program: program.clone(),
+        repository: repository.clone(),
+        branches: branches.clone(),
+        user,
+        program: program.to_owned(),
         overrides: overrides.clone(),
         seen: Branches::new(),
         done: BTreeMap::new(),
@@ -49,8 +55,8 @@ pub(super) fn keep_history(open: &OpenRepository, overrides: &Overrides, program
 struct Keeper {
     repository: Repository,
     branches: BranchPatterns,
-    pipelines: Weak<Mutex<BranchPipelines>>,
-    program: Arc<Program>,
+    user: Weak<dyn Any + Send + Sync>,
+    program: PathBuf,
     overrides: Overrides,
     /// The tips at the last look.
     seen: Branches,
@@ -100,13 +106,13 @@ impl Keeper {
     }
 
     fn is_wanted(&self) -> bool {
-        self.pipelines.strong_count() > 0
+        self.user.strong_count() > 0
     }
 
     /// Runs a log of a branch.
     fn extend(&self, branch: &BranchName) -> io::Result<()> {
         can_write(&index_folder(&self.repository))?;
-        let mut command = Command::new(&self.program.path);
+        let mut command = Command::new(&self.program);
         command
             .args(["log", "--index-only"])
             .arg(format!("--rev=refs/heads/{branch}"))

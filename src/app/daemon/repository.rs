@@ -1,5 +1,6 @@
 //! A repository that the daemon watches. It is opened again each time that it comes back after it was missing.
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +8,7 @@ use super::answers::answers;
 use super::history::keep_history;
 use super::jobs::JobResolver;
 use super::open_repository::{ORIGIN, OpenRepository, RepositoryHandle};
-use super::options::banner;
+use super::options::{Program, banner};
 use super::refresh::keep_fresh;
 use super::requests;
 use super::requests::ReviewedRepository;
@@ -186,7 +187,7 @@ impl WatchedRepository {
         };
         let program = options.program.clone();
         if let Some(found) = &found {
-            keep_history(&found.open, &self.overrides, program.as_ref());
+            self.keep_history(&found.open, program.as_deref());
         }
         let (opened, banner) = found.map(|found| found.publish(&handle)).unzip();
         let (name, fetcher, poll) = (self.name.clone(), self.fetcher.clone(), options.poll);
@@ -194,7 +195,7 @@ impl WatchedRepository {
         let (into, options) = (handle.clone(), options.clone());
         let open = Arc::new(move || {
             let ready = self.open(&options, &blind)?;
-            keep_history(&ready.open, &self.overrides, options.program.as_ref());
+            self.keep_history(&ready.open, options.program.as_deref());
             let (opened, banner) = ready.publish(&into);
             (options.announce)(&banner);
             Ok(opened)
@@ -204,6 +205,14 @@ impl WatchedRepository {
     }
 
     /// Opens the repository, with a look at each branch that was `blind`.
+    /// Extends the index of the history as long as the repository is open.
+    fn keep_history(&self, open: &OpenRepository, program: Option<&Program>) {
+        let Some(program) = program else { return };
+        let pipelines: Arc<dyn Any + Send + Sync> = open.pipelines.clone();
+        let user = Arc::downgrade(&pipelines);
+        keep_history(&open.repository, &open.branches, user, &self.overrides, &program.path);
+    }
+
     fn open(&self, options: &DaemonOptions, blind: &[BranchName]) -> Result<Ready> {
         let workspace = Workspace::open(&self.overrides)?;
         workspace.log_refused();

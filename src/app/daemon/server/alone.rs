@@ -1,20 +1,31 @@
 //! The page of one clone, without a daemon: nothing is watched, and nothing is kept.
 
+use std::any::Any;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::daemon::answers::answers;
+use crate::app::daemon::history::keep_history;
 use crate::app::daemon::signals::{Signal, Signals};
-use crate::app::{Result, Workspace};
+use crate::app::{Overrides, Result, Workspace};
 use crate::daemon::http::{AnswerError, ListenError, Listener, Options, Server};
 use crate::daemon::queue::Queue;
 use crate::event::RepositoryName;
+use crate::git::BranchPatterns;
 
 /// The time that a browser may take to send a request, and to read a piece of the answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Answers requests for the page until the process is asked to stop. `announce` is told the address.
-pub async fn serve(workspace: Workspace, listen: SocketAddr, announce: impl FnOnce(SocketAddr)) -> Result<()> {
+/// Answers requests for the page until the process is asked to stop. `announce` is told the address. The index of the
+/// history of the checked-out branch is extended, by `program` with the flags of this run.
+pub async fn serve(
+    workspace: Workspace,
+    listen: SocketAddr,
+    (overrides, program): (&Overrides, Option<&Path>),
+    announce: impl FnOnce(SocketAddr),
+) -> Result<()> {
     if !listen.ip().is_loopback() {
         return Err(format!("{listen} can be reached by others: `hierad watch --listen` takes a token").into());
     }
@@ -34,6 +45,11 @@ pub async fn serve(workspace: Workspace, listen: SocketAddr, announce: impl FnOn
     let mut server = Server::new(options, listener.clone());
     server.add(&RepositoryName::from("data"), answers);
     announce(listener.address());
+    let here: Arc<dyn Any + Send + Sync> = Arc::new(());
+    if let (Some(program), Ok(Some(branch))) = (program, workspace.repository.branch()) {
+        let branches = BranchPatterns::new(&[branch.as_str()])?;
+        keep_history(&workspace.repository, &branches, Arc::downgrade(&here), overrides, program);
+    }
     server.alone(queue, async move { while signals.next().await != Signal::End {} }).await;
     Ok(())
 }
