@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::keys;
 use super::origin::Origin;
+use super::raw::OneOrMany;
 use super::raw::profiles::ProfileEntry;
 use super::source::{Lines, SourceFile, text_of};
 use super::{SettingsError, raw};
@@ -69,13 +70,13 @@ impl SettingsFile {
     pub fn commands(&self) -> Result<Vec<String>, SettingsError> {
         let (raw, _) = self.parse()?;
         let backends = raw.backends.into_values();
-        let backends = backends.filter_map(|backend| backend.command.or(backend.ruby.map(|ruby| vec![ruby])));
+        let backends = backends.filter_map(|backend| backend.command.or(backend.ruby.map(OneOrMany::One)));
         let sinks = raw.sinks.into_values().filter_map(|sink| sink.command);
         let sources = raw.profiles.0.into_iter().filter_map(|entry| match entry {
             ProfileEntry::Path(_) => None,
-            ProfileEntry::Source(source) => Some(source.commands().collect()),
+            ProfileEntry::Source(source) => Some(OneOrMany::Many(source.commands().collect())),
         });
-        Ok(backends.chain(sinks).chain(sources).flatten().collect())
+        Ok(backends.chain(sinks).chain(sources).flat_map(OneOrMany::into_vec).collect())
     }
 
     /// Returns the settings of a file of the tree that would apply only if it were trusted.

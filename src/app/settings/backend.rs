@@ -11,7 +11,7 @@ use crate::functions::command::BackendCommand;
 use crate::hiera::backend::{Backends, Command, DeclaredFunction, Runner};
 use crate::puppet::yaml;
 use crate::settings::Origin;
-use crate::settings::raw::{CodeRevision, PromisedFiles};
+use crate::settings::raw::{CodeRevision, OneOrMany, PromisedFiles};
 use crate::settings::source::SourceFile;
 use crate::settings::{SettingsError, raw};
 use crate::value::Hash;
@@ -46,7 +46,9 @@ pub(super) fn check_all(
     let mut declared = Declared::default();
     for (name, raw) in raw {
         declared.value_files.extend(raw.values.as_ref().map(|path| source.folder.join(path)));
-        declared.commands.extend(raw.command.iter().flatten().map(|word| (source.folder.to_owned(), word.clone())));
+        declared.commands.extend(
+            raw.command.iter().flat_map(OneOrMany::as_slice).map(|word| (source.folder.to_owned(), word.clone())),
+        );
         let function = check(source, &name, raw, &mut declared.bridges)?;
         declared.functions.insert(name, function);
     }
@@ -103,7 +105,7 @@ fn check(
 
 fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<DeclaredFunction, SettingsError> {
     let limit = limit(source, name, &raw)?;
-    let mut words = raw.command.unwrap_or_default().into_iter();
+    let mut words = raw.command.unwrap_or_default().into_vec().into_iter();
     let Some(program) = words.next().filter(|program| !program.is_empty()) else {
         return Err(invalid(source, name, "command", "needs a program"));
     };

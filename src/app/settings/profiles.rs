@@ -107,7 +107,7 @@ impl Checked<'_> {
     fn program(&self, name: &str, raw: Program) -> Result<ProgramSetting, SettingsError> {
         let (words, timeout, refresh) = match raw {
             Program::Plain(program) => (vec![program], None, None),
-            Program::Full(full) => (full.command, full.timeout, full.refresh),
+            Program::Full(full) => (full.command.into_vec(), full.timeout, full.refresh),
         };
         let mut words = words.into_iter();
         let program = words.next().filter(|program| !program.is_empty());

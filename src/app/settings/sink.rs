@@ -289,7 +289,7 @@ impl SinkChecker<'_> {
         match (raw.stdout, raw.folder, raw.command, raw.webhook, raw.mail) {
             (Some(true), None, None, None, None) => Ok(SinkTarget::Stdout),
             (None, Some(path), None, None, None) => Ok(SinkTarget::Folder(file(path), mode)),
-            (None, None, Some(words), None, None) => self.command(words),
+            (None, None, Some(words), None, None) => self.command(words.into_vec()),
             (None, None, None, Some(url), None) => {
                 Webhook::check(&url).map_err(|error| self.wrong("webhook", error))?;
                 let (url, headers) = (Private(url), Private(raw.headers.into_iter().collect()));

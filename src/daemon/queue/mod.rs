@@ -101,7 +101,7 @@ pub enum QueueError {
     #[error("the database of the queue is damaged: {0}")]
     Damaged(String),
     /// The database cannot be opened.
-    #[error("cannot use the database {}: {source}", .path.display())]
+    #[error("cannot use the database {}: {source}{}", .path.display(), advice(source))]
     Unusable {
         /// Its file.
         path: PathBuf,
@@ -128,6 +128,16 @@ impl QueueError {
             QueueError::Database(source) => QueueError::Unusable { path: path.into(), source },
             error => error,
         }
+    }
+}
+
+/// Returns what to do about a database that cannot be opened, if that is known.
+fn advice(error: &sqlx::Error) -> &'static str {
+    /// `SQLITE_NOTADB`
+    const NO_DATABASE: &str = "26";
+    match error.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() {
+        Some(NO_DATABASE) => "; restore it from a backup, or move it away: then the queue begins anew",
+        _ => "",
     }
 }
 

@@ -98,7 +98,7 @@ pub(crate) struct Sink {
     pub(crate) folder: Option<String>,
     /// The mode of the folder's files.
     pub(crate) mode: Option<String>,
-    pub(crate) command: Option<Vec<String>>,
+    pub(crate) command: Option<OneOrMany>,
     pub(crate) webhook: Option<String>,
     /// The file with the key that signs bodies for the webhook.
     pub(crate) secret_file: Option<String>,
@@ -249,7 +249,7 @@ pub(crate) struct EyamlKeys {
 pub(crate) struct Backend {
     pub(crate) not_found: Option<bool>,
     pub(crate) values: Option<String>,
-    pub(crate) command: Option<Vec<String>>,
+    pub(crate) command: Option<OneOrMany>,
     /// The revision whose Ruby the machine's Puppet runs.
     pub(crate) puppet: Option<CodeRevision>,
     /// The Ruby in which Puppet is installed.

@@ -6,6 +6,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::OneOrMany;
+
 /// The expected form of an entry, for errors.
 const EXPECTED: &str = "a path, or a hash with one source such as {puppetdb: {url: URL}}";
 
@@ -58,7 +60,7 @@ pub(crate) enum Program {
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {command: [PROGRAM, ARGUMENT], timeout: SECONDS}")]
 pub(crate) struct FullProgram {
-    pub(crate) command: Vec<String>,
+    pub(crate) command: OneOrMany,
     /// The time limit of an answer, in seconds.
     pub(crate) timeout: Option<f64>,
     /// In hours.
@@ -211,7 +213,7 @@ impl ProfileSource {
     pub(crate) fn commands(self) -> impl Iterator<Item = String> {
         [self.enc, self.trusted_external].into_iter().flatten().flat_map(|program| match program {
             Program::Plain(program) => vec![program],
-            Program::Full(program) => program.command,
+            Program::Full(program) => program.command.into_vec(),
         })
     }
 }

@@ -204,7 +204,7 @@ fn faulty_declarations_are_named_with_lines() {
     let site = Sandbox::of(SITE);
     for (backend, expected) in [
         ("command: []", "2: backend 'b': 'command' needs a program"),
-        ("command: x", "2: backends.b.command: invalid type: string \"x\", expected a sequence"),
+        ("command: 1", "2: backends.b.command: invalid type: integer `1`, expected a text or a list of texts"),
         ("command: [x], timeout: 0", "2: backend 'b': 'timeout' must be a number of seconds up to 3600, not 0"),
         ("command: [x], timeout: soon", "2: backends.b.timeout: invalid type: string"),
         ("command: [x], scope: [a.]", "2: backend 'b': 'scope' has 'a.', which is not the name of a variable"),

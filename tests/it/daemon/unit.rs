@@ -167,6 +167,8 @@ fn check_config_finds_faults_and_changes_nothing() {
     };
     fs::write(site.beside("file"), "no program").unwrap();
     refused("sinks: {x: {command: [../../file]}}", &["sink 'x'", "/file", "cannot be started"]);
+    refused("sinks: {x: {command: ../../file}}", &["sink 'x'", "/file", "cannot be started"]);
+    refused("http: {token_file: nope}", &["'token_file' of 'http': cannot read ", "nope: No such file"]);
     refused("sinks: {x: {command: [hierad-nosuch]}}", &["sink 'x'", "hierad-nosuch", "no such program in PATH"]);
     refused("sinks: {x: {folder: ../../file/reports}}", &["sink 'x'", "cannot write to", "file is not a folder"]);
     let snapshots = "snapshots: {x: {folder: '../../file/of-{branch}'}}";
@@ -180,7 +182,10 @@ fn check_config_finds_faults_and_changes_nothing() {
     fs::remove_file(&state).unwrap();
     fs::create_dir(&state).unwrap();
     fs::write(state.join("queue.db"), "random bytes".repeat(1000)).unwrap();
-    refused("", &["cannot use the database $BASE/state/queue.db", "file is not a database"]);
+    refused(
+        "",
+        &["cannot use the database $BASE/state/queue.db", "file is not a database; restore it from a backup, or move"],
+    );
     site.hierad("watch").fails(&["cannot use the database $BASE/state/queue.db"]);
 }
 

@@ -3,6 +3,7 @@
 pub(in crate::app) mod alone;
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use crate::app::Result;
 use crate::app::daemon::requests;
@@ -26,9 +27,11 @@ pub(in crate::app::daemon) fn with_listen_address(
 /// Returns the options of the server, with its secrets read, or `None` if the settings ask for no server.
 pub(in crate::app) fn options(settings: &Settings) -> Result<Option<Options>> {
     let Some(setting) = &settings.http else { return Ok(None) };
-    let token = setting.token_file.as_deref().map(read_token).transpose()?;
+    let read = |name: &str, path: &Path| read_token(path).map_err(|error| format!("'{name}' of 'http': {error}"));
+    let token = setting.token_file.as_deref().map(|path| read("token_file", path)).transpose()?;
     let secrets = setting.webhook_secret_files.iter();
-    let webhook_secrets = secrets.map(|(forge, path)| Ok((*forge, read_token(path)?))).collect::<Result<_>>()?;
+    let secret = |(forge, path): &(_, PathBuf)| Ok((*forge, read("webhook_secret_files", path)?));
+    let webhook_secrets = secrets.map(secret).collect::<Result<_>>()?;
     Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
 }
 
