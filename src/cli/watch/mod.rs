@@ -85,6 +85,11 @@ fn program() -> Option<Arc<Program>> {
     Some(Arc::new(Program { path, arguments: std::env::args_os().skip(1).collect(), flag: RESOLVE_JOB }))
 }
 
+/// Has the processes that this one starts end with it.
+fn bind(program: &Program) {
+    bind_exchanges(vec![program.path.clone().into(), bound::NAME.into()]);
+}
+
 /// Resolves one job for the daemon. If the daemon, which holds the other end of standard input, ends, so does this
 /// process, along with everything that it has started.
 fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: &Runtime) -> Result {
@@ -115,9 +120,7 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     if let Some(number) = arguments.resolve_job {
         return resolve_job(number, mode, &options, &runtime);
     }
-    if let Some(program) = &options.program {
-        bind_exchanges(vec![program.path.clone().into(), bound::NAME.into()]);
-    }
+    options.program.as_deref().inspect(|program| bind(program));
     let done = match mode {
         Mode::Queue(plan) => runtime.block_on(plan.run(&options)),
         Mode::Print(workspace) => {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-use super::program;
+use super::{bind, program};
 use crate::app::serve;
 use crate::app::settings::listen_address;
 use crate::cli::output::log;
@@ -28,7 +28,7 @@ pub(in crate::cli) fn serve_at(global: &Global, listen: SocketAddr) -> Result {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let announce = |address: SocketAddr| log::print(&format_args!("hierad: the page is at http://{address}/"));
     let program = program();
-    let program = program.as_ref().map(|program| program.path.as_path());
+    let program = program.as_deref().inspect(|program| bind(program)).map(|program| program.path.as_path());
     runtime.block_on(serve(workspace, listen, (&global.overrides(), program), announce))?;
     Ok(Status::Done)
 }
