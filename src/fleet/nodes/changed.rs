@@ -33,6 +33,7 @@ impl Fleet {
     }
 
     /// Returns a fleet of one profile with other values for some variables, which reads what this one reads.
+    #[must_use]
     pub fn only(&self, profile: NodeProfile, set: &[Assignment]) -> Fleet {
         let source = WhatIf::new(Arc::new(vec![profile]), set.to_vec());
         Fleet::load(Arc::new(source), &ReferencedVariables::of(self), &|_| true).0

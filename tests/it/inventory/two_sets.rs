@@ -98,7 +98,7 @@ fn variables_that_differ_are_named() {
     assert!(text.contains("package: \"apt\" -> \"none\"") && !text.contains("unread"), "{text}");
     assert!(text.contains("data/os/Debian.yaml:1 (family) -> data/all.yaml:2 (all)"), "{text}");
     assert!(
-        text.starts_with("by other facts of nodes: ") && text.contains("\nat     ") && !text.contains("before"),
+        text.starts_with("by other facts of n1: ") && text.contains("\nat     ") && !text.contains("before"),
         "{text}"
     );
     let same = site.hierad("diff --nodes-before before.ndjson --nodes-after before.ndjson --exit-code");

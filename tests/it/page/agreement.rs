@@ -1,6 +1,7 @@
 //! Every value on a page is the one of the commands.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
@@ -8,7 +9,8 @@ use super::html::{all, rows, text, value};
 use crate::history::site::Site;
 use crate::http::client::Daemon;
 use crate::support::Sandbox;
-use crate::support::extent::full_or;
+use crate::support::extent::{full_or, pause};
+
 use crate::support::report::read;
 
 /// The values of nodes by node and key, and their errors.
@@ -334,4 +336,17 @@ fn a_file_is_not_called_sound_where_that_is_unknown() {
     for document in [failing, broken] {
         assert!(!document.contains("decides something") && !document.contains("has no keys"), "{document}");
     }
+}
+
+#[test]
+fn the_index_of_the_history_is_made_while_the_page_is_shown() {
+    let site = Sandbox::of(crate::support::terminal::SITE);
+    let page = Daemon::serve(site.root(), "");
+    let (folder, start) = (site.root().join(".git/hierad/history"), Instant::now());
+    while !folder.is_dir() {
+        // The process has low priority, and other tests may hold it up.
+        assert!(start.elapsed() < Duration::from_mins(10), "there is no index");
+        pause(start);
+    }
+    assert!(page.get("/changes").ok().contains("<h1>Changes</h1>"));
 }

@@ -100,7 +100,7 @@ fn change(report: &Report, item: &Item, links: &dyn Links, room: &Cell<usize>) -
             (key(&change.key, links))
             @if item.keys > 1 {
                 p.quiet { (count(item.keys, "key")) ": " @for (at, of) in report.keys_of(item).into_iter().enumerate() {
-                    @if at > 0 { ", " } (linked(links.key(of), html! { (visible(of)) }))
+                    @if at > 0 { ", " } (linked(links.key(of), &html! { (visible(of)) }))
                 } }
             }
             @if change.leaves.is_empty() {
@@ -120,7 +120,7 @@ fn change(report: &Report, item: &Item, links: &dyn Links, room: &Cell<usize>) -
 }
 
 fn key(key: &str, links: &dyn Links) -> Markup {
-    html! { code.key { (linked(links.key(key), html! { (visible(key)) })) } }
+    html! { code.key { (linked(links.key(key), &html! { (visible(key)) })) } }
 }
 
 /// Returns true for an error with a place.

@@ -41,7 +41,7 @@ pub(super) fn place(range: &Range, knows_file: bool, links: &dyn Links) -> Marku
     let text = range.text(knows_file);
     let text = visible(&text);
     html! {
-        (linked(links.place(&range.place).filter(|_| range.is_there), html! { code { (text) } }))
+        (linked(links.place(&range.place).filter(|_| range.is_there), &html! { code { (text) } }))
         @if !knows_file { (range.file.words()) }
     }
 }
@@ -95,8 +95,8 @@ fn list(all: &[&ChangedLines], links: &dyn Links) -> Markup {
     }
 }
 
-fn reason(lines: &ChangedLines, links: &dyn Links) -> Markup {
-    let Reason { before, place: by, behind } = Reason::of(lines);
+fn reason(changed: &ChangedLines, links: &dyn Links) -> Markup {
+    let Reason { before, place: by, behind } = Reason::of(changed);
     html! {
         span.quiet { (visible(&before)) }
         @if let Some(by) = by { (place(&by, false, links)) }

@@ -78,7 +78,7 @@ impl Links for Option<String> {
 }
 
 /// Returns a text as a link, if it leads to something.
-fn linked(address: Option<String>, text: Markup) -> Markup {
+fn linked(address: Option<String>, text: &Markup) -> Markup {
     html! { @match address { Some(address) => a href=(address) { (text) }, None => (text) } }
 }
 
@@ -348,7 +348,7 @@ fn search() -> Markup {
 
 fn causes(report: &Report, links: &dyn Links, room: usize) -> Markup {
     let room = room / report.causes.len().max(1);
-    let key = |(at, key): (usize, &Arc<str>)| html! { @if at > 0 { ", " } code { (visible(key)) } };
+    let key = |(at, key): (usize, &Arc<str>)| html! { @if at > 0 { ", " } (linked(links.key(key), &html! { code { (visible(key)) } })) };
     let cause = |cause: &Cause| {
         let message = cause.message();
         let place = cause.error.place.as_ref().filter(|_| cause.is_new);

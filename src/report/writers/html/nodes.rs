@@ -71,7 +71,7 @@ pub(super) fn list(report: &Report, nodes: &NodeSet, links: &dyn Links) -> Marku
             summary { (count(nodes.len(), "node")) }
             @if are_links {
                 @for (at, name) in all().take(MAX_LINKS).enumerate() {
-                    @if at > 0 { ", " } (linked(links.node(name), html! { (visible(name)) }))
+                    @if at > 0 { ", " } (linked(links.node(name), &html! { (visible(name)) }))
                 }
                 @if let Some(more @ 1..) = nodes.len().checked_sub(MAX_LINKS) { " and " (number(more)) " more" }
             } @else {

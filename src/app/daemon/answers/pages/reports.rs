@@ -93,7 +93,7 @@ impl EffectiveValues {
             let name = assignment(text)?.name();
             let value = text.split_once('=').filter(|(written, _)| *written == name).map(|(_, value)| value);
             match (variables.iter_mut().find(|field| field.name == name && !field.is_json), value) {
-                (Some(field), Some(value)) => field.text = value.to_owned(),
+                (Some(field), Some(value)) => value.clone_into(&mut field.text),
                 _ => others.push(text.clone()),
             }
         }
