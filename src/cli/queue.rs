@@ -98,7 +98,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
                 let (number, sink) = (which.number, which.sink.as_deref());
                 let others = if which.reviews { 0 } else { queue.drop(number, sink, *undelivered).await? };
                 let count = reviews + others;
-                writeln!(out, "{count} given up")?;
+                let hint = if count == 0 && !undelivered { "; --undelivered includes what is still tried" } else { "" };
+                writeln!(out, "{count} given up{hint}")?;
             }
             Some(Action::Check) => {
                 queue.check().await?;
@@ -128,8 +129,9 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
         }
         return Ok(());
     }
+    let has_several = rows.iter().any(|row| row.job.name.repository != rows[0].job.name.repository);
     for row in &rows {
-        writeln!(out, "{}", item_line(row))?;
+        writeln!(out, "{}", item_line(row, has_several))?;
     }
     for FailingWork { name, failures, error } in &failing {
         let times = if *failures == 1 { "once".to_owned() } else { format!("{failures} times") };
@@ -154,14 +156,16 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// `12  dead  main 1a2b3c4d to bot, tried 9 times: the server answers 500`
-fn item_line(row: &PendingItem) -> String {
+/// `12  dead  main 1a2b3c4d to bot, tried 9 times: the server answers 500`; with the repository before the branch if
+/// there are several.
+fn item_line(row: &PendingItem, has_several: bool) -> String {
     let event = &row.job.event;
     let sink = row.sink.as_ref().map(|sink| format!(" to {sink}")).unwrap_or_default();
     let attempts = attempts(row.attempts, row.due, row.error.as_deref());
     let (number, stage, branch, commit) = (row.job.name.number, row.stage.as_str(), &event.branch, event.after.short());
+    let repository = if has_several { format!("{} ", row.job.name.repository) } else { String::new() };
     let branch = visible(branch.as_str());
-    format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{attempts}")
+    format!("{number:>6}  {stage:<11}  {repository}{branch} {commit}{sink}{attempts}")
 }
 
 /// `review  waiting      request 17 of github acme/control, tried once, again in 3 s: the forge answers 502`

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::SettingsError;
 use super::keys;
 use super::origin::Origin;
 use super::raw::OneOrMany;
 use super::raw::profiles::ProfileEntry;
 use super::source::{Lines, SourceFile, text_of};
-use super::{SettingsError, raw};
 use crate::disk;
+use crate::pattern::nearest;
 use crate::puppet::{json, yaml};
 use crate::value::Value;
 
@@ -109,20 +110,30 @@ impl SettingsFile {
             .collect())
     }
 
-    /// Returns false if the file is known to have no policies, whatever else is wrong with it.
+    /// Returns false if the file is known to have no policies, whatever else is wrong with it, not even under a
+    /// misspelled name.
     pub fn may_have_policies(&self) -> bool {
-        serde_yaml::from_str(&self.text).map_or(true, |raw::Policies { policies }| policies.is_some())
+        let known = || keys::Settings::RULES.iter().map(|(name, _)| *name);
+        let is_known = |name: &str| known().any(|known| known == name);
+        let is_meant = |name: &str| nearest(&name.to_lowercase(), known(), 1) == ["policies"];
+        let may_be = |name: &str| name == "policies" || !is_known(name) && is_meant(name);
+        let settings = serde_yaml::from_str::<Option<serde_yaml::Mapping>>(&self.text);
+        let names = |settings: &serde_yaml::Mapping| settings.keys().filter_map(|name| name.as_str()).any(may_be);
+        settings.map_or(true, |settings| settings.as_ref().is_some_and(names))
     }
 
     /// Reads the file as it is written, except for parts that are read like data.
     pub(crate) fn parse(&self) -> Result<(keys::Settings, SourceFile<'_>), SettingsError> {
         let lines = Lines::of(&self.text);
         // A file of comments alone is null to serde and means no settings.
-        let raw: Option<keys::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
+        let invalid = |error: serde_yaml::Error| SettingsError::Invalid {
             path: self.path.clone(),
             line: lines.of_error(&error),
             text: text_of(&error),
-        })?;
+        };
+        let raw: Option<keys::Settings> = serde_yaml::from_str(&self.text).map_err(invalid)?;
+        // Maps by name take the last of two entries with a name, where this is an error.
+        serde_yaml::from_str::<serde_yaml::Value>(&self.text).map_err(invalid)?;
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok((raw.unwrap_or_default(), SourceFile { path: &self.path, folder, origin: &self.origin, lines }))
     }

@@ -38,6 +38,7 @@ use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
 use crate::inventory::files::{self, EnvironmentOfNodes};
 use crate::inventory::{AnswerSet, Inventory, Opened};
 use crate::node::{Assignment, ProfileError, WhatIf};
+use crate::pattern::nearest;
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
 use crate::pipeline::judge::Judge;
@@ -232,16 +233,20 @@ impl Workspace {
     pub fn unread(&self, fleet: &Fleet) -> Vec<ProfileError> {
         let (unread, names) = fleet.without_reader(&self.what_if);
         let so = if self.runs_commands() { "; functions may" } else { ", so it changes nothing" };
-        let read =
-            match &*names.iter().take(MAX_EXAMPLES).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ") {
-                "" => String::new(),
-                some if names.len() > MAX_EXAMPLES => {
-                    format!("; they read {some} and {} more", names.len() - MAX_EXAMPLES)
-                }
-                all => format!("; they read {all}"),
+        let notice = |set: &Assignment| {
+            let names = || names.iter().map(String::as_str);
+            let near = nearest(&set.name(), names(), MAX_EXAMPLES);
+            let some = near.iter().copied().chain(names().filter(|name| !near.contains(name))).take(MAX_EXAMPLES);
+            let some = some.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+            let read = match names().count().saturating_sub(MAX_EXAMPLES) {
+                _ if some.is_empty() => String::new(),
+                0 => format!("; they read {some}"),
+                more => format!("; they read {some} and {more} more"),
             };
-        let text = format!("no data and no hierarchy reads this variable{so}{read}");
-        unread.into_iter().map(|set| ProfileError { path: set.to_string(), line: None, text: text.clone() }).collect()
+            let text = format!("no data and no hierarchy reads this variable{so}{read}");
+            ProfileError { path: set.to_string(), line: None, text }
+        };
+        unread.into_iter().map(notice).collect()
     }
 
     /// Returns the entries of `profiles`, ready to be opened or fetched. `branch` is the environment of all nodes if
@@ -345,8 +350,14 @@ impl Workspace {
     fn no_profiles(&self) -> String {
         let head = self.repository.resolve("HEAD").ok();
         let environment = head.and_then(|head| self.revisions().environment(RevisionId::Commit(head)).ok());
+        let own = self.repository.git_dir().join(SETTINGS_FILE);
         let folder = self.repository.work_dir().unwrap_or(self.repository.git_dir());
-        sample_profile::no_profiles(environment.as_ref(), folder)
+        let settings = match &self.sources.overrides.config {
+            Some(named) if named.as_os_str().is_empty() => None,
+            Some(named) => Some(named.clone()),
+            None => Some(if own.is_file() { own } else { folder.join(SETTINGS_FILE) }),
+        };
+        sample_profile::no_profiles(environment.as_ref(), settings.as_deref())
     }
 
     /// Returns the faults that `hierad check` reports in revisions after `base`.

@@ -120,9 +120,12 @@ fn by_pre_commit(variable: impl Fn(&str) -> Option<String>) -> Result<Push> {
     match (variable("PRE_COMMIT_FROM_REF"), variable("PRE_COMMIT_TO_REF")) {
         (Some(from), Some(to)) => Ok(Push { remote, updates: Updates::Range { branch: target.flatten(), from, to } }),
         _ if reference.is_some() => Err("pre-commit names no commit that the remote has already".into()),
-        _ => Err("standard input names no branch that is pushed; lefthook gives it with 'use_stdin: true', \
-                  pre-commit and prek in the stage pre-push"
-            .into()),
+        _ => {
+            Err("standard input names no branch that is pushed: everything is up to date, git itself refuses the push \
+                  (fetch, and see `git push --dry-run`), or the hook manager does not pass it on; lefthook does with \
+                  'use_stdin: true', pre-commit and prek do in the stage pre-push"
+                .into())
+        }
     }
 }
 

@@ -13,12 +13,6 @@ use serde::{Deserialize, Deserializer};
 
 use crate::forge::ALL;
 
-/// The policies of a file, whatever else is wrong with it.
-#[derive(Debug, PartialEq, Deserialize)]
-pub(crate) struct Policies {
-    pub(crate) policies: Option<IgnoredAny>,
-}
-
 /// The faults that `hierad check` reports.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error}")]

@@ -167,6 +167,10 @@ fn whatever_cannot_be_read_may_have_policies() {
         ("deep", deep),
         ("a list", "[policies]\n".to_owned()),
         ("twice", format!("profiles: a\nprofiles: b\n{PORTS}")),
+        ("twice in a map", format!("datadirs: {{a: b, a: c}}\n{PORTS}")),
+        ("a misspelled name", PORTS.replace("policies", "polices")),
+        ("another name", PORTS.replace("policies", "Policies")),
+        ("a short name", PORTS.replace("policies", "policy")),
     ] {
         let site = Sandbox::of(&format!("{SITE}{DATA}"));
         site.write("hierad.yaml", settings);
