@@ -352,12 +352,9 @@ impl Workspace {
         let environment = head.and_then(|head| self.revisions().environment(RevisionId::Commit(head)).ok());
         let own = self.repository.git_dir().join(SETTINGS_FILE);
         let folder = self.repository.work_dir().unwrap_or(self.repository.git_dir());
-        let settings = match &self.sources.overrides.config {
-            Some(named) if named.as_os_str().is_empty() => None,
-            Some(named) => Some(named.clone()),
-            None => Some(if own.is_file() { own } else { folder.join(SETTINGS_FILE) }),
-        };
-        sample_profile::no_profiles(environment.as_ref(), settings.as_deref())
+        let found = || if own.is_file() { own } else { folder.join(SETTINGS_FILE) };
+        let settings = self.sources.overrides.config().map_or_else(found, PathBuf::from);
+        sample_profile::no_profiles(environment.as_ref(), &settings)
     }
 
     /// Returns the faults that `hierad check` reports in revisions after `base`.

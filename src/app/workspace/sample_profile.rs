@@ -1,7 +1,7 @@
 //! The help for a user without node profiles: a sample profile with the variables that hiera.yaml uses.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::hiera::config::LevelConfig;
 use crate::hiera::key;
@@ -31,8 +31,8 @@ const SAMPLE_VALUES: [(&str, &str); 10] = [
 ];
 
 /// Returns the error text, which says what to write and where. `environment` is that of the last commit, if there is
-/// one; `settings` is the file that counts, or `None` for that of a daemon.
-pub(super) fn no_profiles(environment: Option<&Environment>, settings: Option<&Path>) -> String {
+/// one; `settings` is the file that counts.
+pub(super) fn no_profiles(environment: Option<&Environment>, settings: &Path) -> String {
     let variables = environment.map(variables).unwrap_or_default();
     let variables_hint = match variables.len() {
         0 => "",
@@ -43,18 +43,17 @@ pub(super) fn no_profiles(environment: Option<&Environment>, settings: Option<&P
     let sample: Vec<String> =
         sample.lines().filter(|line| *line != "---").map(|line| format!("    {line}\n")).collect();
     let sample = sample.concat();
-    let folder = settings.map_or_else(|| PathBuf::from("profiles"), |settings| settings.with_file_name("profiles"));
-    let place = match settings {
-        Some(settings) => format!("with --profiles {}, or for good in {}", folder.display(), settings.display()),
-        None => "in the settings that name this repository, or in the `config` that they give it".to_owned(),
-    };
+    let profiles = settings.with_file_name("profiles");
     format!(
         "no node profiles: what a commit does depends on the node, so hierad needs the facts of each.\n\n\
          `hierad init` looks for them here and on this machine, and takes a PuppetDB with --puppetdb URL.\n\
          Or write a file for each node, such as {}{variables_hint}:\n\n{sample}\n\
          The output of `facter --json --show-legacy`, `puppet facts show --show-legacy --render-as json` and\n\
-         PuppetDB works, too. Then name the folder:\n{place}:\n\n    profiles: [profiles/]",
-        folder.join(format!("{SAMPLE_NODE}.yaml")).display(),
+         PuppetDB works, too. Then name the folder:\n\
+         with --profiles {}, or for good in {}:\n\n    profiles: [profiles/]",
+        profiles.join(format!("{SAMPLE_NODE}.yaml")).display(),
+        profiles.display(),
+        settings.display(),
     )
 }
 

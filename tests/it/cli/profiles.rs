@@ -362,6 +362,11 @@ with --profiles $BASE/repository/profiles, or for good in $BASE/repository/hiera
         let printed = site.hierad(command);
         assert_eq!(printed.is(1).err, expected);
     }
+    // The settings that count are named.
+    std::fs::write(site.beside("named.yaml"), "limits: {time: 60}\n").unwrap();
+    site.hierad("--config ../named.yaml diff").fails(&["or for good in ", "named.yaml:\n\n    profiles: [profiles/]"]);
+    std::fs::write(site.beside("several.yaml"), "repositories: {control: {path: repository}}\nstate: state\n").unwrap();
+    site.hierad("--config ../several.yaml watch --check-config").fails(&["or for good in ", "several.yaml:\n"]);
     // As it says.
     site.write("profiles/web01.example.com.yaml", "name: web01.example.com\n");
     site.write("hierad.yaml", "profiles: [profiles/]\n");

@@ -105,7 +105,9 @@ fn check_part(site: &Sandbox, page: &Daemon, commit: &str) {
         if printed.status == 0 {
             assert_eq!(headline(&path), read(printed.out)["headline"], "{flags}");
         } else {
-            assert!(matches!(page.get(&path).status, 200 | 404), "{flags}: {}", printed.err);
+            assert!(printed.err.contains("matches --"), "{flags}: {}", printed.err);
+            let refused = page.get(&path);
+            assert_eq!((refused.status, refused.body.contains(" matches ")), (404, true), "{refused:?}");
         }
     }
 }
@@ -349,4 +351,23 @@ fn the_index_of_the_history_is_made_while_the_page_is_shown() {
         pause(start);
     }
     assert!(page.get("/changes").ok().contains("<h1>Changes</h1>"));
+}
+
+#[test]
+fn levels_that_cannot_be_read_or_seen_are_told() {
+    let site = Sandbox::of(crate::support::terminal::SITE);
+    site.files("-- data/roles/web.yaml\nmotd: [\n-- data/common.yaml\nmotd: common\n");
+    std::fs::create_dir_all(site.root().join("data/nodes")).unwrap();
+    _ = std::fs::remove_file(site.root().join("data/nodes/web01.yaml"));
+    std::os::unix::fs::symlink("/etc/hierad-nothing.yaml", site.root().join("data/nodes/web01.yaml")).unwrap();
+    site.commit("a broken file, and a link out");
+    let page = Daemon::serve(site.root(), "");
+    let document = page.get("/nodes/web01?key=motd").ok().to_owned();
+    let word = |path: &str| {
+        let of_path = |cells: &Vec<String>| cells[1].contains(path);
+        text(&rows(&document, "ladder").into_iter().find(of_path).unwrap()[2])
+    };
+    assert!(word("data/roles/web.yaml").starts_with("cannot be read, so the lookup fails: "), "{document}");
+    assert!(word("data/nodes/web01.yaml").starts_with("cannot be seen from here; on the server it may"), "{document}");
+    assert_eq!(word("data/common.yaml"), "has the key, whose lookup fails");
 }

@@ -1,4 +1,4 @@
-//! The page of one clone, without a daemon: nothing is watched, and nothing is kept.
+//! The page of one clone, without a daemon: nothing is watched, and nothing is kept but the index of the history.
 
 use std::any::Any;
 use std::net::SocketAddr;
