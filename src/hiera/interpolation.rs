@@ -5,7 +5,7 @@
 //! Source: `pops/lookup/interpolation.rb`.
 
 pub(super) mod function_answers;
-mod output;
+pub(super) mod output;
 
 use std::iter;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use super::budget::{Budget, Cost, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
-use super::stand_in::{is_in_expression, made, made_digest, token};
+use super::stand_in::{is_in_expression, made};
 use crate::diagnostic::Subject;
 use crate::puppet::Puppet;
 use crate::puppet::ruby;
@@ -261,7 +261,7 @@ impl<'a> Template<'a> {
             let value = match part {
                 Part::Literal(text) => {
                     budget.write(text.len())?;
-                    out.add(text.as_bytes());
+                    out.add(text);
                     continue;
                 }
                 Part::Expression(_, Expression::Empty) => continue,
@@ -286,9 +286,9 @@ impl<'a> Template<'a> {
                 }
             };
             secrecy = Secrecy::join(secrecy, value.secrecy());
-            add_value(value.bare(), &mut out, context)?;
+            out.add_value(value.bare(), budget, context.notation)?;
         }
-        Ok(out.finish().sealed(secrecy))
+        Ok(out.finish()?.sealed(secrecy))
     }
 
     fn call(&self, method: &str, key: &str, whole: &str, context: &Context<'_>) -> Result<Value, LookupError> {
@@ -305,34 +305,6 @@ impl<'a> Template<'a> {
             _ => Err(LookupError::bare(format!("Unknown interpolation method '{method}'"))),
         }
     }
-}
-
-/// Adds the text of a value to the output.
-fn add_value(value: &Value, out: &mut Output, context: &Context<'_>) -> Result<(), LookupError> {
-    let budget = context.stack.budget();
-    match value {
-        Value::Bytes(bytes) => {
-            budget.write(bytes.len())?;
-            out.add(bytes);
-        }
-        Value::String(text) if let Some(pieces) = text.pieces() => {
-            budget.write(text.size())?;
-            out.add_pieces(pieces);
-        }
-        value if value.shows_address() => {
-            let text = "Ruby's text of a value of Puppet's own types inside of another has an address in memory";
-            return Err(LookupError::unknown(text));
-        }
-        value if value.has_surrogates() => {
-            return Err(LookupError::unknown("Ruby's text of a list or hash with a text with surrogates in it"));
-        }
-        value => {
-            let text = made_digest(value).map_or_else(|| value.text_in(context.notation), token);
-            budget.write(text.len())?;
-            out.add(text.as_bytes());
-        }
-    }
-    Ok(())
 }
 
 /// Returns the variables that `text` reads, including dotted access.
@@ -416,9 +388,23 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
                 },
             }
         }
+        Value::Bytes(bytes) => {
+            budget.look_at(bytes.len())?;
+            expect_no_expression(bytes)?;
+            Ok(value.clone())
+        }
         Value::Array(_) | Value::Hash(_) => interpolate_collection(value, context, &|part| interpolate(part, context)),
         _ => budget.spend(1).map(|()| value.clone()),
     }
+}
+
+/// Returns an error if bytes without an encoding may have an expression: Ruby replaces it in them, too.
+pub(super) fn expect_no_expression(bytes: &[u8]) -> Result<(), LookupError> {
+    let start = bytes.windows(2).position(|two| two == b"%{");
+    if start.is_some_and(|start| bytes[start..].contains(&b'}')) {
+        return Err(LookupError::unknown("an expression in a text that has bytes without an encoding"));
+    }
+    Ok(())
 }
 
 /// Returns true for a text with holes that certainly interpolates nothing. Holes never contain `%`.

@@ -55,7 +55,7 @@ pub enum Value {
     Float(f64),
     /// Text, perhaps a secret.
     String(Text),
-    /// A Ruby string that is not UTF-8, as `!binary` makes it.
+    /// A Ruby string that is not UTF-8, or has no encoding, as `!binary` makes it.
     Bytes(Arc<[u8]>),
     /// A Ruby symbol, as `:name` in YAML makes it.
     Symbol(Arc<str>),
@@ -96,6 +96,12 @@ impl Value {
             (Value::Hash(a), Value::Hash(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
+    }
+
+    /// Returns what Ruby has as a text of bytes without an encoding, as YAML's `!binary` gives: it equals a text of UTF-8
+    /// only if it is ASCII.
+    pub fn binary(bytes: Vec<u8>) -> Value {
+        if bytes.is_ascii() { Value::bytes(bytes) } else { Value::Bytes(bytes.into()) }
     }
 
     /// Returns bytes as text if they are UTF-8, or else as [`Value::Bytes`].

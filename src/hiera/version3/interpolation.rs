@@ -13,10 +13,10 @@ use super::key;
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Decryption;
 use crate::hiera::budget::{Budget, PLACE_STEPS};
-use crate::hiera::interpolation::Opener;
-use crate::hiera::interpolation::server_only;
+use crate::hiera::interpolation::output::Output;
+use crate::hiera::interpolation::{Opener, expect_no_expression, server_only};
 use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
-use crate::hiera::stand_in::{is_in_expression, made, made_digest, token};
+use crate::hiera::stand_in::{is_in_expression, made};
 use crate::puppet::ruby;
 use crate::value::{Hash, Notation, Secrecy, Text, Value};
 
@@ -94,7 +94,8 @@ pub(super) fn answer(
             let opened = decryption.map(|decryption| decryption.open(value)).transpose()?;
             match opened.as_ref().unwrap_or(value) {
                 Value::String(string) => interpolate_text(string, context),
-                bytes => Ok(bytes.clone()),
+                Value::Bytes(bytes) => expect_no_expression(bytes).map(|()| Value::Bytes(bytes.clone())),
+                other => Ok(other.clone()),
             }
         }
         Value::Array(items) => budget.inside(|| {
@@ -136,16 +137,13 @@ pub(super) fn interpolate_text(subject: &Text, context: &Context<'_>) -> Result<
 
 fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
     let budget = site.context.budget;
-    let mut out: Vec<u8> = Vec::with_capacity(subject.len());
+    let mut out = Output::with_capacity(subject.len());
     let mut secrecy = None;
     let mut rest = subject;
-    let mut add = |bytes: &[u8]| {
-        out.extend(bytes);
-        budget.write(bytes.len())
-    };
     while let Some((start, end)) = first_expression(rest) {
         budget.spend(PLACE_STEPS)?;
-        add(&rest.as_bytes()[..start])?;
+        budget.write(start)?;
+        out.add(&rest[..start]);
         let (value, method) = site.evaluate(&Value::from(&rest[start..end]))?;
         let is_text = matches!(value, Value::String(_) | Value::Bytes(_));
         if method == Some(Method::Alias) && !is_text {
@@ -155,14 +153,12 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
             return Err(LookupError::puppet("Cannot call alias in the string context"));
         }
         secrecy = Secrecy::join(secrecy, value.secrecy());
-        match &value {
-            Value::Bytes(bytes) => add(bytes)?,
-            value => add(made_digest(value).map_or_else(|| value.text_in(site.context.notation), token).as_bytes())?,
-        }
+        out.add_value(value.bare(), budget, site.context.notation)?;
         rest = &rest[end..];
     }
-    add(rest.as_bytes())?;
-    Ok(Value::bytes(out).sealed(secrecy))
+    budget.write(rest.len())?;
+    out.add(rest);
+    Ok(out.finish()?.sealed(secrecy))
 }
 
 /// Returns the start and the end of the first expression in a text.

@@ -73,7 +73,10 @@ impl Writer<'_> {
             Value::String(s) if s.secrecy().is_some() => self.typed("Secret", |w| w.out.push_str("null")),
             Value::Secret(_) => self.typed("Secret", |w| w.out.push_str("null")),
             Value::String(s) => self.text(s),
-            Value::Bytes(bytes) => self.typed("BinaryString", |w| w.text(&STANDARD.encode(bytes))),
+            Value::Bytes(bytes) => match str::from_utf8(bytes) {
+                Ok(text) => self.text(text),
+                Err(_) => self.typed("BinaryString", |w| w.text(&STANDARD.encode(bytes))),
+            },
             Value::Symbol(name) => self.typed("Symbol", |w| w.text(name)),
             Value::Rich(rich) => self.rich(rich),
             Value::Array(items) => self.list('[', ']', items.iter(), Self::value),

@@ -316,14 +316,14 @@ pub(super) fn utc_offset(zone: &str) -> Result<i128, Error> {
     }
 }
 
-/// Returns the seconds of `+1`, `+0130` or `+01:30`, or `None` for another form.
+/// Returns the seconds of `+1`, `+0130` or `+01:30`, or `None` for another form, and for parts that not every Ruby takes.
 fn numeric_offset(text: &str) -> Option<i128> {
     let digits = text.get(1..)?;
     let number = |text: &str| text.parse::<i32>().ok().map(i128::from);
     let seconds = if digits.contains(':') {
         let mut parts = digits.split(':');
-        let mut part = || parts.next().map_or(Some(0), number);
-        part()? * 3600 + part()? * 60 + part()?
+        let mut part = |most| parts.next().map_or(Some(0), number).filter(|part| *part <= most);
+        part(23)? * 3600 + part(59)? * 60 + part(59)?
     } else if digits.contains(['.', ',']) {
         return None;
     } else {

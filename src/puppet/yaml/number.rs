@@ -212,8 +212,7 @@ fn big(digits: &str, radix: u32) -> Result<BigInt, Refusal> {
 
 /// Returns Ruby's error, which shows text that is not ASCII by its bytes.
 fn invalid(kind: &str, text: &str) -> Refusal {
-    let value = if text.is_ascii() { Value::from(text) } else { Value::Bytes(text.as_bytes().into()) };
-    Refusal::Error(format!("invalid value for {kind}(): {}", value.inspect()))
+    Refusal::Error(format!("invalid value for {kind}(): {}", Value::binary(text.as_bytes().into()).inspect()))
 }
 
 /// Converts a text as Ruby's `Float(text)` does.

@@ -37,7 +37,7 @@ pub(super) fn scalar(tag: &str, text: &str, psych: Psych) -> Result<Value, Refus
         };
     }
     match tag {
-        "!binary" | "tag:yaml.org,2002:binary" => Ok(Value::bytes(ruby::unpack(text.as_bytes()))),
+        "!binary" | "tag:yaml.org,2002:binary" => Ok(Value::binary(ruby::unpack(text.as_bytes()))),
         "!ruby/object:BigDecimal" | "!ruby/object:DateTime" | "!ruby/object:Complex" | "!ruby/object:Rational" => {
             Err(Refusal::Class(tag["!ruby/object:".len()..].into()))
         }

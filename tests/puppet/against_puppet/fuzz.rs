@@ -54,6 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Fault> {
     println!("{} repositories, {}: {outcome}", found.repositories, found.tally);
     match found.faults.first() {
         Some(fault) => Err(fault.clone().into()),
+        None if found.repositories == 0 && args.repos > 0 => Err("nothing was compared".into()),
         None => Ok(found.different.is_empty()),
     }
 }
