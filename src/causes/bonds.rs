@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::allowance::Allowance;
 use super::edits::{Edits, Group};
 use super::on_node::{OnNode, found_value};
-use super::search::{MAX_GROUPS, MAX_PARTS};
+use super::search::{MAX_GROUPS, MAX_PARTS, Search};
 use super::trial::Trial;
 use crate::diff::{self, Changes, Diff, LeafChange};
-use crate::fleet::{Revision, parallel};
+use crate::fleet::parallel;
 use crate::hiera::Outcome;
 use crate::hiera::key::asks_for;
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -39,7 +39,8 @@ pub(super) struct Bonds {
 }
 
 /// Returns the edits that depend on each other.
-pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edits), workers: &Workers) -> Bonds {
+pub(super) fn find(changes: &Changes, search: &Search<'_>, workers: &Workers) -> Bonds {
+    let edits = search.edits;
     let mut bonds = Bonds::default();
     if edits.groups.len() < 2 {
         return bonds;
@@ -56,7 +57,7 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
     let found = parallel::map(&tried, workers, "tracing lines", |(key, groups)| {
         let allowance = Allowance::share(workers.limits.steps, tried.len());
         let own_changes = by_key.get(&***key).map_or(&[][..], Vec::as_slice);
-        let key_edits = KeyEdits { revisions, edits, key, groups, own_changes, allowance: &allowance };
+        let key_edits = KeyEdits { search, key, groups, own_changes, allowance: &allowance };
         key_edits.bonds().ok_or(*groups)
     });
     for found in found {
@@ -91,9 +92,8 @@ fn edits_by_key(edits: &Edits) -> BTreeMap<Arc<str>, Vec<usize>> {
 }
 
 /// The edits of a key.
-struct KeyEdits<'a> {
-    revisions: Diff<&'a Revision>,
-    edits: &'a Edits,
+struct KeyEdits<'a, 's> {
+    search: &'a Search<'s>,
     key: &'a Arc<str>,
     groups: &'a [usize],
     /// The nodes of each of the key's changes.
@@ -101,7 +101,7 @@ struct KeyEdits<'a> {
     allowance: &'a Allowance,
 }
 
-impl KeyEdits<'_> {
+impl KeyEdits<'_, '_> {
     /// Returns the edits that depend on each other for this key, or `None` if finding them takes too much work.
     fn bonds(&self) -> Option<Vec<Bond>> {
         let parts = self.parts();
@@ -110,7 +110,7 @@ impl KeyEdits<'_> {
         }
         let mut found = Vec::new();
         for part in parts {
-            let on_node = OnNode::new((self.revisions, self.edits), self.key, part.first()?, self.allowance)?;
+            let on_node = self.search.on_node(self.key, part.first()?, self.allowance)?;
             add_bonds(&on_node, &mut found)?;
         }
         Some(found)
@@ -118,11 +118,14 @@ impl KeyEdits<'_> {
 
     /// Divides the nodes that read the key's edits by the files that they read, and by the key's changes.
     fn parts(&self) -> Vec<NodeSet> {
-        let files: BTreeSet<usize> = self.groups.iter().map(|group| self.edits.groups[*group].edit).collect();
-        let readers =
-            files.iter().map(|file| &self.edits.all[*file].nodes).flat_map(|nodes| [&nodes.before, &nodes.after]);
+        let files: BTreeSet<usize> = self.groups.iter().map(|group| self.search.edits.groups[*group].edit).collect();
+        let readers = files
+            .iter()
+            .map(|file| &self.search.edits.all[*file].nodes)
+            .flat_map(|nodes| [&nodes.before, &nodes.after]);
         let readers: Vec<&NodeSet> = readers.collect();
-        let all = NodeSet::union_of(self.revisions.after.fleet.len(), readers.iter().map(|nodes| (*nodes).clone()));
+        let all =
+            NodeSet::union_of(self.search.revisions.after.fleet.len(), readers.iter().map(|nodes| (*nodes).clone()));
         let mut parts = vec![all];
         for nodes in readers.into_iter().chain(self.own_changes.iter().copied()) {
             let split = |part: NodeSet| [part.intersection(nodes), part.difference(nodes)];

@@ -8,8 +8,8 @@
 //! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that
 //! it read; `sources` finds the places that contribute to a value. `search` finds the lines that cause a change, by a
 //! `trial` of each entry, and `effects` turns this around, with the `reasons` of lines that do nothing. `bonds` has
-//! the lines that change nothing only together. `turns` and `allowance` bound the work. `unread` has the lines of
-//! files that no node reads.
+//! the lines that change nothing only together. `turns` and `allowance` bound the work, and `views` shares it. `unread`
+//! has the lines of files that no node reads.
 
 mod allowance;
 mod bonds;
@@ -22,6 +22,7 @@ mod sources;
 mod trace;
 mod trial;
 mod turns;
+mod views;
 
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ pub(crate) fn find(
     workers: &Workers,
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
-    let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
+    let search = Search::new(revisions, &edits, workers.limits.steps);
     let traced = search.changes(&changes.changes, workers);
     let of_secret = |secret: &Reencrypted| {
         let allowance = Allowance::share(search.steps, changes.reencrypted.len().min(TRACED_SECRETS));
@@ -60,7 +61,7 @@ pub(crate) fn find(
         trace.origin(&secret.path)
     };
     let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();
-    let bonds = bonds::find(changes, (revisions, &edits), workers);
+    let bonds = bonds::find(changes, &search, workers);
     let effects = Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, blind_spots };
     let (mut lines, positions) = effects.find(true);
     effects.add_bonds(&mut lines, &positions);
@@ -76,7 +77,7 @@ pub(crate) fn of_changes(
     workers: &Workers,
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
-    let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
+    let search = Search::new(revisions, &edits, workers.limits.steps);
     let traced = search.changes(&changes.changes, workers);
     let bonds = &Bonds::default();
     let effects = Effects { search: &search, changes, traced: &traced, effective, bonds, blind_spots: &[] };

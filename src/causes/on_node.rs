@@ -7,8 +7,8 @@ use super::allowance::Allowance;
 use super::edits::Edits;
 use super::edits::entries::normal;
 use super::trace::Trace;
+use super::views::View;
 use crate::diff::{Diff, LeafChange, LeafKind};
-use crate::fleet::{NodeRevision, Revision};
 use crate::hiera::Outcome;
 use crate::hiera::key::root_of;
 use crate::node::NodeId;
@@ -16,7 +16,7 @@ use crate::value::{Value, ValuePath};
 
 /// A key on a node, on both sides.
 pub(super) struct OnNode<'a> {
-    pub(super) revisions: Diff<NodeRevision<'a>>,
+    pub(super) revisions: View<'a>,
     pub(super) edits: &'a Edits,
     pub(super) key: &'a Arc<str>,
     root: Arc<str>,
@@ -28,13 +28,12 @@ pub(super) struct OnNode<'a> {
 impl<'a> OnNode<'a> {
     /// Looks `key` up on a node. Returns `None` if that takes too much work.
     pub(super) fn new(
-        (revisions, edits): (Diff<&'a Revision>, &'a Edits),
+        (revisions, edits): (View<'a>, &'a Edits),
         key: &'a Arc<str>,
         node: NodeId,
         allowance: &'a Allowance,
     ) -> Option<OnNode<'a>> {
-        let revisions = revisions.map(|revision| revision.of_node(node));
-        let trace = revisions.as_ref().map(|revision| Trace::of(revision, key, allowance));
+        let trace = (*revisions).as_ref().map(|revision| Trace::of(revision, key, allowance));
         let trace = Diff::new(trace.before?, trace.after?);
         Some(OnNode { revisions, edits, key, root: root_of(key), node, allowance, trace })
     }

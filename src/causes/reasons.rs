@@ -8,12 +8,12 @@ use super::search::Search;
 use super::trace::Trace;
 use crate::diagnostic::Place;
 use crate::diff::Diff;
-use crate::fleet::{NodeRevision, ReadFile, Revision};
+use crate::fleet::{ReadFile, Revision};
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
 use crate::hiera::key::asks_for;
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::node::{NodeId, NodeSet};
+use crate::node::NodeSet;
 use crate::report::{Idle, NoEffect, Side};
 use crate::value::{Segment, Value, ValuePath};
 
@@ -26,9 +26,6 @@ const MAX_PARTS: usize = 250;
 /// The maximum number of parts of nodes beyond the first of each entry, for all entries together.
 const MAX_FURTHER: usize = 1000;
 
-/// The maximum number of nodes whose hierarchies are kept.
-const MAX_VIEWS: usize = 64;
-
 /// The files of a revision that nodes read, by path.
 type Files = BTreeMap<Arc<str>, ReadFile>;
 
@@ -40,8 +37,6 @@ pub(super) struct Reasons<'a> {
     files: Option<Diff<Files>>,
     /// The number of further parts that may still be looked at.
     left: usize,
-    /// Nodes that were looked at, with their hierarchies: a glob may take long to walk.
-    views: HashMap<NodeId, Diff<NodeRevision<'a>>>,
 }
 
 /// Nodes that read an entry along with the same files, and the lookups of its root key on one of them, or `None` if
@@ -53,7 +48,7 @@ struct SameFiles {
 
 impl<'a> Reasons<'a> {
     pub(super) fn of(search: &'a Search<'a>) -> Reasons<'a> {
-        Reasons { search, entries: HashMap::new(), files: None, left: MAX_FURTHER, views: HashMap::new() }
+        Reasons { search, entries: HashMap::new(), files: None, left: MAX_FURTHER }
     }
 
     /// Returns the reasons why an entry has no effect, or `None` if finding them takes too much work.
@@ -87,7 +82,7 @@ impl<'a> Reasons<'a> {
             let is_further = !looked_up.is_empty();
             let may_look_up = !is_further || (self.left > 0 && looked_up.len() < MAX_PARTS);
             let traces = part.first().filter(|_| may_look_up).and_then(|node| {
-                let traces = self.view(node).as_ref().map(|view| Trace::of(view, key, &allowance));
+                let traces = (*self.search.views.of(node)).as_ref().map(|view| Trace::of(view, key, &allowance));
                 Some(Diff::new(traces.before?, traces.after?))
             });
             self.left -= usize::from(is_further && may_look_up);
@@ -97,15 +92,6 @@ impl<'a> Reasons<'a> {
             looked_up.extend((alike < part.len()).then(|| SameFiles { nodes: part.len() - alike, traces: None }));
         }
         looked_up
-    }
-
-    /// Returns both revisions as a node sees them.
-    fn view(&mut self, node: NodeId) -> &Diff<NodeRevision<'a>> {
-        if self.views.len() >= MAX_VIEWS {
-            self.views.clear();
-        }
-        let revisions = self.search.revisions;
-        self.views.entry(node).or_insert_with(|| revisions.map(|revision| revision.of_node(node)))
     }
 
     /// Divides nodes by the files that they read and that have the key `root`, or options. Also returns false if a

@@ -9,6 +9,7 @@ use super::on_node::{OnNode, found_value};
 use super::sources::Sources;
 use super::trial::Trial;
 use super::turns;
+use super::views::Views;
 use crate::diff::{self, Change, Diff, LeafChange};
 use crate::fleet::{Revision, parallel};
 use crate::hiera::key::root_of;
@@ -51,9 +52,14 @@ pub(super) struct Search<'a> {
     pub(super) edits: &'a Edits,
     /// The maximum number of steps of a run, if it is set.
     pub(super) steps: Option<usize>,
+    pub(super) views: Views<'a>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    pub(super) fn new(revisions: Diff<&'a Revision>, edits: &'a Edits, steps: Option<usize>) -> Search<'a> {
+        Search { revisions, edits, steps, views: Views::new(revisions) }
+    }
+
     /// Finds the causes of as many changes as the limits allow.
     pub(super) fn changes(&self, changes: &[Change], workers: &Workers) -> Vec<Traced> {
         let positions = turns::traced_changes(changes);
@@ -65,7 +71,7 @@ impl Search<'_> {
     /// Finds the causes of a change.
     pub(super) fn change(&self, change: &Change, allowance: &Allowance) -> TracedChange {
         let Some(first) = change.nodes.first() else { return TracedChange::default() };
-        let Some(on_node) = self.on_node(change, first, allowance) else {
+        let Some(on_node) = self.on_node(&change.key, first, allowance) else {
             return TracedChange { untraced: change.nodes.clone(), ..TracedChange::default() };
         };
         let groups = on_node.groups();
@@ -83,9 +89,9 @@ impl Search<'_> {
         for (at, nodes) in self.parts(change, &groups).into_iter().enumerate() {
             let lines = match nodes.first() {
                 Some(node) if node == first => traced.lines.clone(),
-                Some(node) if at < MAX_PARTS => {
-                    self.on_node(change, node, allowance).and_then(|on_node| add_part(&mut traced, change, &on_node))
-                }
+                Some(node) if at < MAX_PARTS => self
+                    .on_node(&change.key, node, allowance)
+                    .and_then(|on_node| add_part(&mut traced, change, &on_node)),
                 _ => None,
             };
             if lines.is_none() {
@@ -96,9 +102,14 @@ impl Search<'_> {
         traced
     }
 
-    /// Looks the key up on a node. Returns `None` if that takes too much work.
-    fn on_node<'c>(&'c self, change: &'c Change, node: NodeId, allowance: &'c Allowance) -> Option<OnNode<'c>> {
-        OnNode::new((self.revisions, self.edits), &change.key, node, allowance)
+    /// Looks a key up on a node. Returns `None` if that takes too much work.
+    pub(super) fn on_node<'c>(
+        &'c self,
+        key: &'c Arc<str>,
+        node: NodeId,
+        allowance: &'c Allowance,
+    ) -> Option<OnNode<'c>> {
+        OnNode::new((self.views.of(node), self.edits), key, node, allowance)
     }
 
     /// Returns the differences of a change on a node.

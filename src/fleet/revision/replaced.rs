@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::fleet::dependencies::{Dependencies, RecordingScope};
 use crate::fleet::node_classes::evaluate_on;
 use crate::fleet::revision::Revision;
+use crate::fleet::revision::memo::Memo;
 use crate::fleet::revision::node_view::NodeView;
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
@@ -41,7 +42,7 @@ pub type LevelNames = BTreeMap<Arc<str>, BTreeSet<Arc<str>>>;
 pub struct NodeRevision<'a> {
     revision: &'a Revision,
     node: NodeId,
-    hierarchies: RefCell<HashMap<LayerId, Option<Resolved>>>,
+    hierarchies: Memo<LayerId, Option<Resolved>>,
 }
 
 /// A data file that some hierarchies lead to.
@@ -65,7 +66,7 @@ pub struct Tried {
 impl Revision {
     /// Returns the revision as a node sees it.
     pub fn of_node(&self, node: NodeId) -> NodeRevision<'_> {
-        NodeRevision { revision: self, node, hierarchies: RefCell::default() }
+        NodeRevision { revision: self, node, hierarchies: Memo::default() }
     }
 
     /// Returns the data files that hierarchies lead to and that are wanted, by path.
@@ -195,11 +196,11 @@ impl NodeRevision<'_> {
 
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
-        let find = || {
+        let find = |layer: &LayerId| {
             let scope = self.revision.fleet.scope(self.node);
             NodeSources::new(self.revision.environment.for_scope(&scope), &scope).hierarchy(layer)
         };
-        self.hierarchies.borrow_mut().entry(layer.clone()).or_insert_with(find).clone()
+        self.hierarchies.get(layer.clone(), find)
     }
 }
 
