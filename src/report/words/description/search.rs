@@ -105,35 +105,34 @@ impl<'d> Search<'d> {
     /// Returns the cheapest terms found that are true of all classes of `inside` and exclude all of `outside`.
     fn part(&mut self, inside: &FixedBitSet, outside: &FixedBitSet, most: usize) -> Option<Part> {
         let candidates = self.candidates(inside, outside);
-        // The candidates that leave out each class.
-        let mut by_class: Vec<Vec<usize>> = vec![Vec::new(); inside.len()];
-        for (at, candidate) in candidates.iter().enumerate() {
-            candidate.excluded.ones().for_each(|class| by_class[class].push(at));
+        // The number of candidates that leave out each class.
+        let mut counts = vec![0_usize; inside.len()];
+        for candidate in &candidates {
+            candidate.excluded.ones().for_each(|class| counts[class] += 1);
         }
         let mut best = None;
         let none = Part { terms: Vec::new(), cost: 0 };
-        self.cover(&candidates, &by_class, outside, most, &none, &mut best);
+        self.cover((&candidates, &counts), outside, most, &none, &mut best);
         best
     }
 
     /// Adds terms to `found` until they leave out all of `left`.
     fn cover(
         &mut self,
-        candidates: &[Candidate],
-        by_class: &[Vec<usize>],
+        (candidates, counts): (&[Candidate], &[usize]),
         left: &FixedBitSet,
         most: usize,
         found: &Part,
         best: &mut Option<Part>,
     ) {
-        let Some(class) = left.ones().min_by_key(|class| by_class[*class].len()) else {
+        let Some(class) = left.ones().min_by_key(|class| counts[*class]) else {
             *best = Some(found.clone());
             return;
         };
         if most == 0 {
             return;
         }
-        for candidate in by_class[class].iter().map(|at| &candidates[*at]) {
+        for candidate in candidates.iter().filter(|candidate| candidate.excluded.contains(class)) {
             let cost = found.cost + candidate.cost + if found.terms.is_empty() { 0 } else { AND_COST };
             if best.as_ref().is_some_and(|best| best.cost <= cost) {
                 continue;
@@ -144,7 +143,7 @@ impl<'d> Search<'d> {
             let mut left = left.clone();
             left.difference_with(&candidate.excluded);
             let terms = found.terms.iter().chain([&candidate.term]).cloned().collect();
-            self.cover(candidates, by_class, &left, most - 1, &Part { terms, cost }, best);
+            self.cover((candidates, counts), &left, most - 1, &Part { terms, cost }, best);
         }
     }
 
