@@ -130,13 +130,13 @@ impl Index {
         let (mut found, mut others): (Vec<(Change, ChangeOrigins)>, BTreeMap<&str, bool>) = Default::default();
         for change in &record.changes {
             let Some(key) = self.tables.text(change.key) else { return Known::InPart };
-            let all = self.tables.nodes(change.nodes);
-            let is_own = (filter.key)(key) && !all.intersection(nodes).is_empty();
-            *others.entry(key).or_default() |= is_own;
-            if is_own {
+            let all = (filter.key)(key).then(|| self.tables.nodes(change.nodes));
+            let all = all.filter(|all| !all.intersection(nodes).is_empty());
+            *others.entry(key).or_default() |= all.is_some();
+            if let Some(all) = all {
                 // Causes are those on all nodes of a change.
                 let is_whole = all.is_subset(nodes);
-                match self.tables.change(change, key, all.clone()).filter(|_| is_whole) {
+                match self.tables.change(change, key, all).filter(|_| is_whole) {
                     Some(own) => found.push((own, self.tables.origins(change))),
                     None => return Known::InPart,
                 }

@@ -12,7 +12,7 @@ use crate::diff::{Change, Diff};
 use crate::fleet::VariableDigest;
 use crate::git::CommitId;
 use crate::hiera::{LookupError, Outcome};
-use crate::node::{NodeId, NodeSet};
+use crate::node::NodeSet;
 use crate::pipeline::commit_changes::CommitChanges;
 use crate::puppet::ErrorKind;
 use crate::report::{ChangeOrigins, ChangedLines, Effect, FileChange, How, LeafOrigins, Origin, Side, Source};
@@ -128,7 +128,8 @@ fn number<T: PartialEq>(all: &[T], item: &T) -> u8 {
 #[derive(Default)]
 pub(super) struct Tables {
     texts: Vec<Arc<str>>,
-    sets: Vec<NodeSet>,
+    /// Sets of nodes, each made when it is asked for: a question is about few of them.
+    sets: Vec<Vec<(u32, u32)>>,
     outcomes: Vec<Vec<u8>>,
 }
 
@@ -136,10 +137,7 @@ impl Tables {
     /// Adds the new entries of a segment.
     pub(super) fn extend(&mut self, new: NewEntries) {
         self.texts.extend(new.texts.into_iter().map(Arc::from));
-        let set = |runs: Vec<(u32, u32)>| -> NodeSet {
-            runs.into_iter().flat_map(|(first, last)| first..=last).map(NodeId).collect()
-        };
-        self.sets.extend(new.sets.into_iter().map(set));
+        self.sets.extend(new.sets);
         self.outcomes.extend(new.outcomes);
     }
 
@@ -153,7 +151,7 @@ impl Tables {
 
     /// Returns a set of nodes, which is empty if there is none with this number.
     pub(super) fn nodes(&self, at: u32) -> NodeSet {
-        self.sets.get(at as usize).cloned().unwrap_or_default()
+        self.sets.get(at as usize).map(|runs| NodeSet::of_runs(runs)).unwrap_or_default()
     }
 
     fn outcome(&self, at: u32) -> Option<Arc<Outcome>> {
@@ -217,7 +215,7 @@ impl Tables {
     pub(super) fn packer(&self) -> Packer {
         Packer {
             texts: Numbers::after(self.texts.iter().cloned()),
-            sets: Numbers::after(self.sets.iter().map(runs)),
+            sets: Numbers::after(self.sets.iter().cloned()),
             outcomes: Numbers::after(self.outcomes.iter().cloned()),
         }
     }
@@ -225,18 +223,6 @@ impl Tables {
 
 fn positions(numbers: &[u32]) -> Vec<usize> {
     numbers.iter().map(|number| *number as usize).collect()
-}
-
-/// Returns the first and last members of the runs of a set.
-fn runs(nodes: &NodeSet) -> Vec<(u32, u32)> {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for NodeId(node) in nodes.iter() {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == node => *last = node,
-            _ => runs.push((node, node)),
-        }
-    }
-    runs
 }
 
 /// Numbers distinct entries, and keeps the new ones.
@@ -288,7 +274,7 @@ impl Packer {
     fn change(&mut self, change: &Change, origins: &ChangeOrigins) -> PackedChange {
         PackedChange {
             key: self.texts.number(change.key.clone()),
-            nodes: self.sets.number(runs(&change.nodes)),
+            nodes: self.sets.number(change.nodes.runs()),
             outcomes: if change.variants.is_some() { None } else { self.outcomes(&change.outcome) },
             leaves: origins.leaves.iter().map(|leaf| self.leaf(leaf)).collect(),
             lines: origins.lines.as_deref().map(numbers),

@@ -50,6 +50,20 @@ impl Members {
         Many(bits, list.len())
     }
 
+    /// Returns the set of all nodes of some runs, in order.
+    pub(super) fn of_runs(runs: &[(u32, u32)]) -> Members {
+        let len = runs.last().map_or(0, |(_, last)| NodeId(*last).bit() + 1);
+        let count = runs.iter().map(|(first, last)| NodeId(*last).bit() + 1 - NodeId(*first).bit()).sum();
+        if are_few(count, len) {
+            return Few(runs.iter().flat_map(|(first, last)| *first..=*last).map(NodeId).collect());
+        }
+        let mut bits = FixedBitSet::with_capacity(len);
+        for (first, last) in runs {
+            bits.insert_range(NodeId(*first).bit()..NodeId(*last).bit() + 1);
+        }
+        Many(bits, count)
+    }
+
     /// Returns all members of disjoint sets, with their total number.
     pub(super) fn of_disjoint<'m>(sets: impl Iterator<Item = &'m Members> + Clone, count: usize) -> Members {
         let len = sets.clone().filter_map(Members::last).max().map_or(0, |last| last.bit() + 1);

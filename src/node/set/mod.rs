@@ -56,7 +56,24 @@ impl NodeSet {
 
     /// Returns the nodes 0 to `count` - 1.
     pub fn full(count: u32) -> NodeSet {
-        (0..count).map(NodeId).collect()
+        count.checked_sub(1).map(|last| NodeSet::of_runs(&[(0, last)])).unwrap_or_default()
+    }
+
+    /// Returns the set of all nodes of some runs, each given by its first and last node, in order.
+    pub fn of_runs(runs: &[(u32, u32)]) -> NodeSet {
+        NodeSet::of(Members::of_runs(runs))
+    }
+
+    /// Returns the runs of nodes that follow each other, each by its first and last node, in order.
+    pub fn runs(&self) -> Vec<(u32, u32)> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for NodeId(node) in self.iter() {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == node => *last = node,
+                _ => runs.push((node, node)),
+            }
+        }
+        runs
     }
 
     fn of(members: Members) -> NodeSet {
@@ -282,6 +299,18 @@ mod tests {
 
     fn numbers(nodes: &NodeSet) -> Vec<u32> {
         nodes.iter().map(|node| node.0).collect()
+    }
+
+    #[test]
+    fn runs_are_the_set() {
+        for set in sets() {
+            let runs = set.runs();
+            assert_eq!(NodeSet::of_runs(&runs), set);
+            assert!(runs.iter().all(|(first, last)| first <= last));
+        }
+        assert_eq!(set([1, 2, 3, 5]).runs(), [(1, 3), (5, 5)]);
+        assert_eq!(numbers(&NodeSet::full(3)), [0, 1, 2]);
+        assert!(NodeSet::full(0).is_empty());
     }
 
     /// 5,000 nodes, by classes of every `step`th node.
