@@ -98,8 +98,8 @@ impl Value {
         }
     }
 
-    /// Returns what Ruby has as a text of bytes without an encoding, as YAML's `!binary` gives: it equals a text of UTF-8
-    /// only if it is ASCII.
+    /// Returns a Ruby string of bytes without an encoding, as YAML's `!binary` makes it: it equals a text of UTF-8 only
+    /// if it is ASCII.
     pub fn binary(bytes: Vec<u8>) -> Value {
         if bytes.is_ascii() { Value::bytes(bytes) } else { Value::Bytes(bytes.into()) }
     }

@@ -316,7 +316,8 @@ pub(super) fn utc_offset(zone: &str) -> Result<i128, Error> {
     }
 }
 
-/// Returns the seconds of `+1`, `+0130` or `+01:30`, or `None` for another form, and for parts that not every Ruby takes.
+/// Returns the seconds of `+1`, `+0130` or `+01:30`, or `None` for another form and for parts that not every Ruby
+/// takes.
 fn numeric_offset(text: &str) -> Option<i128> {
     let digits = text.get(1..)?;
     let number = |text: &str| text.parse::<i32>().ok().map(i128::from);

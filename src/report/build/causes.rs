@@ -8,8 +8,8 @@ use crate::diagnostic::Place;
 use crate::diff::{Change, ChangeKind};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::report::Report;
 use crate::report::words::wording::count;
+use crate::report::{Between, KeyChange, Report};
 
 /// The least number of keys that are shown by their cause.
 const MIN_KEYS: usize = 2;
@@ -75,17 +75,27 @@ impl Cause {
 
     /// Returns a heading such as `435 keys fail on all 143 nodes`.
     pub(in crate::report) fn heading(&self, report: &Report) -> String {
-        format!("{} on {}", self.event(report), report.share_of(self.nodes.len()))
+        format!("{} on {}", self.event(report), self.share(report))
+    }
+
+    /// Returns the end of the heading, such as `all 143 nodes`.
+    pub(in crate::report) fn share(&self, report: &Report) -> String {
+        match &report.between {
+            Between::Nodes(compared) if !self.is_new => compared.before.to_string(),
+            _ => report.share_of(self.nodes.len()),
+        }
     }
 
     /// Returns the beginning of the heading, such as `435 keys fail`.
     pub(in crate::report) fn event(&self, report: &Report) -> String {
-        let is_added = |at: &usize| report.changes[*at].is_of_new_key();
-        let are_added = self.is_new && self.changes.iter().all(is_added);
+        let changes = || self.changes.iter().map(|at| &report.changes[*at]);
+        let are_added = self.is_new && !report.is_of_nodes() && changes().all(KeyChange::is_of_new_key);
         let verb = match (self.is_new, self.error.kind.is_unknown()) {
             (true, false) => "fail",
-            (true, true) if are_added => "are unknown",
+            (false, false) if report.is_of_nodes() => "fail",
+            (_, true) if are_added || report.is_of_nodes() => "are unknown",
             (true, true) => "become unknown",
+            (false, false) if changes().all(|change| change.label() == "removed") => "that failed are removed",
             (false, false) => "recover",
             (false, true) => "become known",
         };
@@ -94,12 +104,12 @@ impl Cause {
     }
 
     /// Returns the error with its place and the number of further places.
-    pub(in crate::report) fn message(&self) -> String {
+    pub(in crate::report) fn message(&self, report: &Report) -> String {
         let more = match self.places.len() {
             0 | 1 => String::new(),
             places => format!(" (and at {})", count(places - 1, "more place")),
         };
-        let gone = if self.is_new { "" } else { "no longer: " };
+        let gone = if self.is_new || report.is_of_nodes() { "" } else { "no longer: " };
         match &self.error.place {
             Some(place) => format!("{gone}{place}: {}{more}", self.error.text.visible()),
             None => format!("{gone}{}{more}", self.error.text.visible()),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use super::visible::{in_headline, visible};
 use crate::diff::{ChangeKind, Diff};
@@ -167,11 +168,9 @@ impl Report {
             Verdict::Changes => {
                 let (spots, blind) = (new.len(), &self.is_unreadable);
                 match (blind.before, blind.after) {
-                    (false, true) => {
-                        join([format!("nothing can be read any more: {first}"), self.changes_summary()], "; ")
-                    }
-                    (true, false) => {
-                        join(["what could not be read before can be now".to_owned(), self.changes_summary()], ": ")
+                    (before, after) if before != after => {
+                        let (words, mark) = self.unreadable_words(after, &first);
+                        join([words, self.changes_summary()], mark)
                     }
                     _ if spots == 0 => self.changes_summary() + &self.filter_note(),
                     _ => {
@@ -182,6 +181,16 @@ impl Report {
                     }
                 }
             }
+        }
+    }
+
+    /// Returns what it says if nothing can be read on one side, the later one or the earlier, and what follows it.
+    fn unreadable_words(&self, is_later: bool, first: &str) -> (String, &'static str) {
+        match (&self.between, is_later) {
+            (Between::Nodes(nodes), true) => (format!("nothing can be read on {}: {first}", nodes.after), "; "),
+            (Between::Nodes(nodes), false) => (format!("nothing can be read on {}", nodes.before), "; "),
+            (_, true) => (format!("nothing can be read any more: {first}"), "; "),
+            (_, false) => ("what could not be read before can be now".to_owned(), ": "),
         }
     }
 
@@ -230,18 +239,18 @@ impl Report {
 
     /// Returns the number of keys that differ between two nodes, and where lookups fail.
     fn differences_summary(&self, compared: &Diff<ComparedNode>) -> String {
-        let kinds = [
-            ("fails", ["fails", "fail"], &compared.after),
-            ("recovers", ["fails", "fail"], &compared.before),
-            ("unknown", ["is unknown", "are unknown"], &compared.after),
-            ("known", ["is unknown", "are unknown"], &compared.before),
-        ];
-        let part = |(label, [one, many], node): (&str, [&str; 2], &ComparedNode)| match self.keys_labelled(label) {
-            0 => String::new(),
-            1 => format!("; 1 of them {one} on {node}"),
-            n => format!("; {} of them {many} on {node}", number(n)),
-        };
-        let parts: String = kinds.into_iter().map(part).collect();
+        let mut parts = String::new();
+        for (is_unknown, one, many) in [(false, "fails", "fail"), (true, "is unknown", "are unknown")] {
+            let after = self.keys_where(|change| fails(change.outcome.after.as_deref(), is_unknown));
+            let before = self.keys_where(|change| fails(change.outcome.before.as_deref(), is_unknown));
+            for (node, keys) in [(&compared.after, after), (&compared.before, before)] {
+                match keys {
+                    0 => {}
+                    1 => _ = write!(parts, "; 1 of them {one} on {node}"),
+                    n => _ = write!(parts, "; {} of them {many} on {node}", number(n)),
+                }
+            }
+        }
         let verb = if self.keys.changed == 1 { "differs" } else { "differ" };
         format!("{} {verb}{parts}", count(self.keys.changed, "key"))
     }
@@ -285,10 +294,29 @@ impl Report {
 
     /// Returns the number of keys that have a change with this label.
     fn keys_labelled(&self, label: &str) -> usize {
-        let mut keys: Vec<_> = self.changes.iter().filter(|c| c.label() == label).map(|c| &c.key).collect();
+        self.keys_where(|change| change.label() == label)
+    }
+
+    /// Returns the number of keys that have such a change.
+    fn keys_where(&self, is_wanted: impl Fn(&KeyChange) -> bool) -> usize {
+        let mut keys: Vec<_> = self.changes.iter().filter(|change| is_wanted(change)).map(|c| &c.key).collect();
         keys.dedup();
         keys.len()
     }
+
+    /// Returns the kind of change in a word or two; between two nodes nothing happens in time.
+    pub(in crate::report) fn label(&self, change: &KeyChange) -> &'static str {
+        match change.label() {
+            "recovers" if self.is_of_nodes() => "works",
+            "new error" if self.is_of_nodes() => "other error",
+            label => label,
+        }
+    }
+}
+
+/// Returns true for a lookup that fails, or one that is unknown.
+fn fails(outcome: Option<&Outcome>, is_unknown: bool) -> bool {
+    matches!(outcome, Some(Outcome::Failed(error)) if error.kind.is_unknown() == is_unknown)
 }
 
 impl KeyChange {
@@ -299,8 +327,7 @@ impl KeyChange {
 
     /// Returns the kind of change in a word or two.
     pub fn label(&self) -> &'static str {
-        let unknown =
-            |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind.is_unknown());
+        let unknown = |outcome| fails(outcome, true);
         match self.kind {
             ChangeKind::Added => "added",
             ChangeKind::Removed => "removed",
@@ -309,6 +336,7 @@ impl KeyChange {
             ChangeKind::Failed | ChangeKind::ErrorChanged if unknown(self.outcome.after.as_deref()) => "unknown",
             ChangeKind::Failed => "fails",
             ChangeKind::Recovered if unknown(self.outcome.before.as_deref()) => "known",
+            ChangeKind::Recovered if !matches!(self.outcome.after.as_deref(), Some(Outcome::Found(_))) => "removed",
             ChangeKind::Recovered => "recovers",
             ChangeKind::ErrorChanged => "new error",
         }

@@ -84,7 +84,8 @@ impl Report {
             let on = self.share_of(change.nodes.len());
             let on = on + &change.lacking(change.nodes.len());
             if let (Some(Outcome::Failed(error)), true) = (change.outcome.after.as_deref(), change.kind.is_error()) {
-                let message = PlaceMessage::error(format!("{} {} on {on}", name(&change.key), change.label()), error);
+                let message =
+                    PlaceMessage::error(format!("{} {} on {on}", name(&change.key), self.label(change)), error);
                 error.place.iter().for_each(|place| messages.add(FAILING_KEY, Severity::Error, place, message.clone()));
             }
             for leaf in &change.leaves {

@@ -129,7 +129,7 @@ fn policy(hit: &PolicyHit) -> Case {
 }
 
 fn cause(report: &Report, cause: &Cause) -> Case {
-    let message = shorten(&cause.message(), ERROR_COLUMNS);
+    let message = shorten(&cause.message(report), ERROR_COLUMNS);
     let mut keys = cause.keys.iter().take(MAX_KEYS).map(|key| &**key).collect::<Vec<_>>().join("\n");
     if let Some(more @ 1..) = cause.keys.len().checked_sub(MAX_KEYS) {
         _ = write!(keys, "\nand {}", count(more, "more key"));
@@ -157,7 +157,7 @@ fn change(report: &Report, item: &Item, room: &Cell<usize>) -> Case {
     }
     report.use_notes(std::slice::from_ref(item)).iter().for_each(|note| _ = writeln!(text, "({note})"));
     text += &other_values(report, item, room);
-    let name = format!("{} {}", change.key, change.label());
+    let name = format!("{} {}", change.key, report.label(change));
     match change.outcome.after.as_deref() {
         Some(Outcome::Failed(error)) if change.kind.is_error() => {
             let message = shorten(error.text.visible(), ERROR_COLUMNS);

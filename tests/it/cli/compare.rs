@@ -242,3 +242,37 @@ fn what_cannot_be_seen_says_on_which_node_it_is() {
         assert!(each.contains(words), "no {words:?} in {each}");
     }
 }
+
+#[test]
+fn nothing_happens_in_time_between_two_nodes() {
+    let site = Sandbox::of(SITE);
+    site.write("data/common.yaml", "lookup_options: {'^[a-d]': {convert_to: Integer}}\na: 1\nb: 2\nport: 80\n");
+    site.write("data/roles/db.yaml", "a: x\nb: y\nc: z\n");
+    site.write("data/roles/web.yaml", "d: z\n");
+    site.commit("errors");
+    let told = site.hierad("compare --node db01 --node web01").ok().to_owned();
+    let first = "db01 -> web01: 4 keys differ; 1 of them fails on web01; 3 of them fail on db01";
+    for words in [first, "  works    a\n", "  works    b\n", "  removed  c\n", "  fails    d\n"] {
+        assert!(told.contains(words), "no {words:?} in {told}");
+    }
+    // One error of several keys is told once.
+    site.write("data/common.yaml", "a: 1\nb: 2\n");
+    site.write("data/roles/db.yaml", "a: [\n");
+    for (nodes, words) in
+        [("--node db01 --node web01", "3 keys fail on db01\n"), ("--node web01 --node db01", "3 keys fail on db01\n")]
+    {
+        let told = site.hierad(&format!("compare {nodes} .")).ok().to_owned();
+        assert!(told.contains(words) && !told.contains("no longer") && !told.contains("recover"), "{told}");
+        assert!(!told.contains("before") && !told.contains("any more"), "{told}");
+    }
+}
+
+#[test]
+fn a_key_that_failed_and_goes_is_removed() {
+    let site = Sandbox::of(SITE);
+    site.write("data/common.yaml", "lookup_options: {gone: {convert_to: Integer}}\ngone: x\nmotd: hello\n");
+    site.commit("a key that fails");
+    site.write("data/common.yaml", "lookup_options: {gone: {convert_to: Integer}}\nmotd: hello\n");
+    let told = site.hierad("diff .").is(0).out.clone();
+    assert!(told.contains("  removed  gone\n"), "{told}");
+}

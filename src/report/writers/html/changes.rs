@@ -96,7 +96,7 @@ fn change(report: &Report, item: &Item, links: &dyn Links, room: &Cell<usize>) -
     let is_alone = matches!(&change.leaves[..], [leaf] if leaf.change.path().is_none_or(|path| path.0.is_empty()));
     html! {
         div.change {
-            span class={ "word " (word_class(change.kind)) } { (change.label()) }
+            span class={ "word " (word_class(change.kind)) } { (report.label(change)) }
             (key(&change.key, links))
             @if item.keys > 1 {
                 p.quiet { (count(item.keys, "key")) ": " @for (at, of) in report.keys_of(item).into_iter().enumerate() {

@@ -350,7 +350,7 @@ fn causes(report: &Report, links: &dyn Links, room: usize) -> Markup {
     let room = room / report.causes.len().max(1);
     let key = |(at, key): (usize, &Arc<str>)| html! { @if at > 0 { ", " } (linked(links.key(key), &html! { code { (visible(key)) } })) };
     let cause = |cause: &Cause| {
-        let message = cause.message();
+        let message = cause.message(report);
         let place = cause.error.place.as_ref().filter(|_| cause.is_new);
         let place = place.and_then(|place| Some((place, message.strip_prefix(&place.to_string())?)));
         let (keys, more) = items_that_fit(cause.keys.iter().enumerate(), room, key);

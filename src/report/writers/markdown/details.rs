@@ -32,7 +32,7 @@ const MAX_SIGN: usize = 4;
 /// Returns the error that several keys share, folded: the table has the error, its place and the first keys.
 pub(super) fn cause(report: &Report, cause: &Cause) -> Section {
     let sign = if cause.is_new { Sign::Failed } else { Sign::Added };
-    let error = visible(&shorten(&cause.message(), MAX_MESSAGE)).into_owned();
+    let error = visible(&shorten(&cause.message(report), MAX_MESSAGE)).into_owned();
     let keys = Block::Paragraph(keys(cause.keys.iter().map(|key| &**key), MAX_KEYS));
     Section::fold(cause.heading(report), vec![Block::Difference(vec![(sign, error)]), keys])
 }
@@ -135,7 +135,7 @@ fn item_body(report: &Report, item: &Item) -> Vec<(Sign, String)> {
     let of_lines = |lines: Vec<DetailLine>| lines.into_iter().map(|line| (line.mark.into(), line.text));
     let mut body = Vec::new();
     if change.leaves.is_empty() {
-        body.push((Sign::Place, format!("{} {} @@", change.label(), shorten_name(&change.key))));
+        body.push((Sign::Place, format!("{} {} @@", report.label(change), shorten_name(&change.key))));
         let various = detail::varying_sides(report, item);
         body.extend(of_lines(detail::outcomes(change, various, ROOM.columns, ROOM)));
     }

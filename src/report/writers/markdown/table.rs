@@ -83,10 +83,10 @@ fn left_out((causes, groups): (&[Cause], &[Group]), shown: usize) -> String {
 }
 
 fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
-    let nodes = if cause.nodes.is_singleton() {
+    let nodes = if cause.nodes.is_singleton() && !report.is_of_nodes() {
         code(node_list::names(report, &cause.nodes, MAX_WHO))
     } else {
-        report.share_of(cause.nodes.len()).into()
+        cause.share(report).into()
     };
     let event = cause.event(report);
     let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
@@ -161,7 +161,7 @@ fn what(report: &Report, item: &Item) -> Line {
     };
     let place = name(&place);
     let keys = if item.keys > 1 { format!(" in {}", count(item.keys, "key")) } else { String::new() };
-    let label = match (change.label(), &item.leaves[..]) {
+    let label = match (report.label(change), &item.leaves[..]) {
         ("changed", [fold]) => match change.leaves[fold.first].change.kind {
             LeafKind::Added => "added ".into(),
             LeafKind::Removed => "removed ".into(),

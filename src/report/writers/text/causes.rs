@@ -16,7 +16,7 @@ pub(super) fn write_cause(report: &Report, cause: &Cause, page: &mut Page<'_>) -
     page.blank()?;
     page.line(Line::new(0).add(HEADING, cause.heading(report)))?;
     let (style, mark) = if cause.is_new { (ALARM, "! ") } else { (GOOD, "+ ") };
-    let error = visible(&cause.message()).into_owned();
+    let error = visible(&cause.message(report)).into_owned();
     for (at, text) in wrap(&error, page.width() - 4).into_iter().enumerate() {
         page.line(Line::new(2).add(style, if at == 0 { mark } else { "  " }).add(PLAIN, text))?;
     }

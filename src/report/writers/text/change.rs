@@ -32,7 +32,7 @@ const INDENT: usize = 2;
 impl<'r> ChangeStyle<'r> {
     pub(super) fn new(report: &'r Report, options: Options) -> ChangeStyle<'r> {
         let items = report.groups.iter().flat_map(|group| &group.items);
-        let label_width = items.map(|item| report.first(item).label().len()).max().unwrap_or(0);
+        let label_width = items.map(|item| report.label(report.first(item)).len()).max().unwrap_or(0);
         ChangeStyle { report, options, label_width }
     }
 
@@ -86,7 +86,7 @@ impl<'r> ChangeStyle<'r> {
     }
 
     fn change_lines(&self, change: &KeyChange, item: &Item) -> Vec<Line> {
-        let word = format!("{:<width$}  ", change.label(), width = self.label_width);
+        let word = format!("{:<width$}  ", self.report.label(change), width = self.label_width);
         let head = Line::new(INDENT).add(word_style(change.kind), word);
         match &change.leaves[..] {
             [] => self.outcome_lines(head, change, item),
