@@ -125,9 +125,15 @@ pub fn unmatched<'n, I: Iterator<Item = &'n str>>(
     names: impl Fn() -> I,
 ) -> Option<String> {
     let first = patterns.first().filter(|_| !names().any(|name| matches(patterns, name)))?;
-    let near = nearest(first.as_str(), names(), MAX_SUGGESTIONS);
-    let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-    Some(format!("'{}'{hint}", first.as_str()))
+    Some(format!("'{}'{}", first.as_str(), did_you_mean(first.as_str(), names())))
+}
+
+/// Returns the end of a message about a name that is not among `names`: the similar ones, or nothing.
+pub fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+    match &nearest(wanted, names, MAX_SUGGESTIONS)[..] {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ fn compare(
     let branch = second.branch(&arguments.revision)?;
     let report = |error: &_| global.print_profile_error(error);
     let fleet = workspace.fleet(&workspace.revisions(), branch.as_ref(), &[point], &|_| true, &report)?;
-    second.unread(&fleet).iter().for_each(report);
+    second.unread(&fleet.known_variables()).iter().for_each(report);
     if let Some(node) = [&nodes.before, &nodes.after].into_iter().find(|node| fleet.find(&node.name).is_none()) {
         return Err(unknown_node(&node.name, &fleet));
     }

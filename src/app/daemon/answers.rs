@@ -14,7 +14,7 @@ use crate::daemon::http::{
     AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, LookupNode, LookupRequest,
     LookupResponse, NodeSnapshot, PageRequest,
 };
-use crate::fleet::Revision;
+use crate::fleet::{Fleet, Revision};
 use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
@@ -26,6 +26,7 @@ use crate::hiera::scope::{NodeScope, Scope};
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::page::content::Content;
+use crate::pattern::did_you_mean;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::{self, Report, Style};
@@ -110,7 +111,7 @@ impl Answers for EffectiveValues {
             let environment = pipeline.environment(requested.point()).map_err(broken)?;
             match &request.node {
                 LookupNode::Named(name) => {
-                    let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
+                    let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name, &pipeline.fleet))?;
                     if environment.options.variables.is_empty() && environment.derived.is_empty() {
                         let scope = pipeline.fleet.scope(node);
                         let environment = environment.for_scope(&scope);
@@ -195,14 +196,14 @@ impl EffectiveValues {
         (node, keys): (&str, &[String]),
         stop: &Arc<dyn Stop>,
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
-        let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+        let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node, &pipeline.fleet))?;
         let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
         let known_key =
             |key: &String| revision.keys.get(key.as_str()).or_else(|| revision.key_of(&key.as_str().into()));
-        let unknown =
-            |key: &String| AnswerError::Unknown(format!("no data file at {} has the key '{key}'", requested.commit));
-        let wanted: BTreeSet<&Arc<str>> =
-            keys.iter().map(|key| known_key(key).ok_or_else(|| unknown(key))).collect::<Result<_, _>>()?;
+        let wanted: BTreeSet<&Arc<str>> = keys
+            .iter()
+            .map(|key| known_key(key).ok_or_else(|| unknown_key(key, &revision, requested)))
+            .collect::<Result<_, _>>()?;
         let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(key));
         let effective = pipeline.effective_on(id, &revision, keys, &self.workers(stop));
         check_still_wanted(stop)?;
@@ -341,8 +342,14 @@ fn check_still_wanted(stop: &Arc<dyn Stop>) -> std::result::Result<(), AnswerErr
     stop.reason().map_or(Ok(()), |reason| Err(AnswerError::Later(reason.to_string())))
 }
 
-fn unknown_node(name: &str) -> AnswerError {
-    AnswerError::Unknown(format!("there is no profile of node '{name}'"))
+fn unknown_node(name: &str, fleet: &Fleet) -> AnswerError {
+    let near = did_you_mean(name, fleet.iter().map(|(_, name)| &**name));
+    AnswerError::Unknown(format!("there is no profile of node '{name}'{near}"))
+}
+
+fn unknown_key(key: &str, revision: &Revision, requested: &RequestedRevision) -> AnswerError {
+    let near = did_you_mean(key, revision.keys.iter().map(|key| &**key));
+    AnswerError::Unknown(format!("no data file at {} has the key '{key}'{near}", requested.commit))
 }
 
 fn broken(error: impl Into<Failure>) -> AnswerError {

@@ -225,13 +225,13 @@ impl Workspace {
         let (fleet, errors) = Fleet::load(source, &referenced, chosen);
         tracing::info!(nodes = fleet.len(), faulty = errors.len(), took = ?start.elapsed(), "profiles are read");
         // Without revisions it is unknown what data reads.
-        let unread = if points.is_empty() { Vec::new() } else { self.unread(&fleet) };
+        let unread = if points.is_empty() { Vec::new() } else { self.unread(&fleet.known_variables()) };
         Ok((fleet, notices.into_iter().chain(unread).chain(errors).collect()))
     }
 
     /// Returns notices about values of `what_if` that no data reads: they change nothing.
-    pub fn unread(&self, fleet: &Fleet) -> Vec<ProfileError> {
-        let (unread, names) = fleet.without_reader(&self.what_if);
+    pub fn unread(&self, names: &BTreeSet<String>) -> Vec<ProfileError> {
+        let unread = self.what_if.iter().filter(|set| !names.iter().any(|name| set.concerns(name)));
         let so = if self.runs_commands() { "; functions may" } else { ", so it changes nothing" };
         let notice = |set: &Assignment| {
             let names = || names.iter().map(String::as_str);
@@ -246,7 +246,7 @@ impl Workspace {
             let text = format!("no data and no hierarchy reads this variable{so}{read}");
             ProfileError { path: set.to_string(), line: None, text }
         };
-        unread.into_iter().map(notice).collect()
+        unread.map(notice).collect()
     }
 
     /// Returns the entries of `profiles`, ready to be opened or fetched. `branch` is the environment of all nodes if

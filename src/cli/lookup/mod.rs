@@ -35,6 +35,7 @@ use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
+use crate::pattern::did_you_mean;
 use crate::pipeline::RevisionId;
 use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
@@ -501,11 +502,12 @@ pub(super) fn unknown_node(name: &str, fleet: &Fleet) -> Failure {
         return format!("there are no node profiles: give the facts of '{name}' with --facts FILE, or use --profiles")
             .into();
     }
-    let near = fleet.iter().find(|(_, known)| known.contains(name) || name.contains(&***known));
-    let hint = match near {
-        Some((_, near)) => format!(" among the {} there are; did you mean {near}?", fleet.len()),
-        None if fleet.len() > MAX_NAMED_NODES => format!(" among the {} there are", fleet.len()),
-        None => format!(", only of {}", fleet.iter().map(|(_, name)| &**name).collect::<Vec<_>>().join(", ")),
+    let names = || fleet.iter().map(|(_, name)| &**name);
+    let near = did_you_mean(name, names());
+    let hint = if near.is_empty() && fleet.len() <= MAX_NAMED_NODES {
+        format!(", only of {}", names().collect::<Vec<_>>().join(", "))
+    } else {
+        format!(" among the {} there are{near}", fleet.len())
     };
     format!("there is no profile of node '{name}'{hint}").into()
 }

@@ -1,5 +1,6 @@
 //! The variables that differ between two fleets of the same nodes.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,8 +8,11 @@ use crate::fleet::Fleet;
 use crate::fleet::nodes::distinctions::names_of;
 use crate::fleet::nodes::referenced::ReferencedVariables;
 use crate::fleet::nodes::variables::VariablePath;
+use crate::hiera::layer::Environment;
 use crate::node::{Assignment, NodeId, NodeProfile, NodeSet, ProfileError, REFUSAL, WhatIf};
+use crate::tree::TreeError;
 use crate::value::Value;
+use crate::workers::Workers;
 
 /// A variable that differs on some nodes.
 #[derive(Debug, Clone)]
@@ -22,14 +26,31 @@ pub struct ChangedVariable {
 }
 
 impl Fleet {
-    /// Returns the variables that were asked for so far, by name, with their values on a node; `None` where one is not
-    /// set.
-    pub fn known_variables(&self, node: NodeId) -> BTreeMap<String, Option<Value>> {
-        let value = |path: &VariablePath| {
+    /// Returns the variables that the files of an environment refer to, and those that values of these refer to in
+    /// turn on a node, by name, with their values there; `None` where one is not set.
+    pub fn variables_read(
+        &self,
+        node: NodeId,
+        environment: &Environment,
+        workers: &Workers,
+    ) -> Result<BTreeMap<String, Option<Value>>, TreeError> {
+        let mut referenced = ReferencedVariables::default();
+        referenced.add(environment, workers)?;
+        let mut left: Vec<VariablePath> = referenced.paths().cloned().collect();
+        let mut found = BTreeMap::new();
+        while let Some(path) = left.pop() {
+            let Entry::Vacant(place) = found.entry(names_of(&path).0) else { continue };
             let classes = self.variable_classes(path.by_ref());
-            (names_of(path).0, classes.on(node).value(&path.segments).cloned())
-        };
-        self.paths().iter().filter(|path| *path.root != *REFUSAL).map(value).collect()
+            let reading = classes.on(node);
+            left.extend(reading.mentions().variables.iter().filter_map(|name| VariablePath::parse(name)));
+            place.insert(reading.value(&path.segments).cloned());
+        }
+        Ok(found)
+    }
+
+    /// Returns the names of the variables that were asked for so far.
+    pub fn known_variables(&self) -> BTreeSet<String> {
+        self.paths().iter().filter(|path| *path.root != *REFUSAL).map(|path| names_of(path).0).collect()
     }
 
     /// Returns a fleet of one profile with other values for some variables, which reads what this one reads.
@@ -37,15 +58,6 @@ impl Fleet {
     pub fn only(&self, profile: NodeProfile, set: &[Assignment]) -> Fleet {
         let source = WhatIf::new(Arc::new(vec![profile]), set.to_vec());
         Fleet::load(Arc::new(source), &ReferencedVariables::of(self), &|_| true).0
-    }
-
-    /// Returns those of some values that no variable asked for so far reads, and the names of these variables.
-    pub fn without_reader<'a>(&self, set: &'a [Assignment]) -> (Vec<&'a Assignment>, BTreeSet<String>) {
-        let paths = self.paths();
-        let names: BTreeSet<String> =
-            paths.iter().filter(|path| *path.root != *REFUSAL).map(|path| names_of(path).0).collect();
-        let unread = set.iter().filter(|one| !names.iter().any(|name| one.concerns(name))).collect();
-        (unread, names)
     }
 
     /// Returns the variables whose values differ from those in the fleet `before`, sorted by name. Only variables

@@ -10,8 +10,8 @@ use crate::history::site::Site;
 use crate::http::client::Daemon;
 use crate::support::Sandbox;
 use crate::support::extent::{full_or, pause};
-
 use crate::support::report::read;
+use crate::support::terminal::SITE;
 
 /// The values of nodes by node and key, and their errors.
 type Values = BTreeMap<String, BTreeMap<String, Result<Json, String>>>;
@@ -370,4 +370,25 @@ fn levels_that_cannot_be_read_or_seen_are_told() {
     assert!(word("data/roles/web.yaml").starts_with("cannot be read, so the lookup fails: "), "{document}");
     assert!(word("data/nodes/web01.yaml").starts_with("cannot be seen from here; on the server it may"), "{document}");
     assert_eq!(word("data/common.yaml"), "has the key, whose lookup fails");
+}
+
+#[test]
+fn variables_are_those_that_the_revision_reads() {
+    let site = Sandbox::of(SITE);
+    site.write("data/common.yaml", "motd: '%{facts.owner}'\n");
+    site.commit("reads the owner");
+    site.write("data/common.yaml", "motd: '%{facts.site}'\n");
+    site.commit("reads the site");
+    let page = Daemon::serve(site.root(), "");
+    // Other revisions leave no trace.
+    for path in ["/nodes/web01?rev=HEAD~1", "/commits/HEAD~1"] {
+        assert!(page.get(path).body.contains("owner"));
+    }
+    for path in ["/nodes/web01", "/what-if?node=web01&set=facts.site%3Dx"] {
+        let body = page.get(path).body;
+        assert!(body.contains("facts.site") && !body.contains("owner"), "{path}: {body}");
+    }
+    let told = page.get("/what-if?node=web01&set=facts.owner%3Dx").body;
+    assert!(told.contains("no data and no hierarchy reads this variable"), "{told}");
+    assert!(page.get("/what-if?node=web01&set=facts.owner%3Dx&rev=HEAD~1").body.contains("1 key changes"));
 }

@@ -89,6 +89,11 @@ fn only_what_the_server_has_is_loaded() {
     }
     assert_eq!(page.get("/nodes/none").status, 404);
     assert!(page.get("/nodes/none").body.contains("there is no profile of node 'none'"));
+    let near = [("/nodes/web", "did you mean web01?"), ("/keys/prot", "did you mean port?")];
+    for (path, words) in near {
+        let page = page.get(path);
+        assert!(page.body.contains(words), "{}", page.body);
+    }
     assert_eq!(page.get("/nodes?limit=1").status, 400);
     assert_eq!(page.get("/nodes?rev=-x").status, 400);
     assert_eq!(page.ask("POST", "/nodes", "", b"").status, 405);

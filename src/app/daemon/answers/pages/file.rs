@@ -6,10 +6,11 @@ use crate::daemon::http::AnswerError;
 use crate::hiera::Outcome;
 use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
 use crate::page::content::{Content, File, FileEntry};
+use crate::pattern::did_you_mean;
 use crate::pipeline::{EntryUse, FilePlace, FileUse, Pipeline};
 
 /// The number of keys in a part of a file.
-const KEYS: usize = 25;
+const KEYS: usize = 20;
 
 /// The maximum work for them.
 const WORK: Cost = Cost { steps: 16 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
@@ -32,8 +33,10 @@ pub(super) fn content(
     from: FilePlace<'_>,
 ) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    if !revision.data_files().contains(path) {
-        return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}", requested.commit)));
+    let files = revision.data_files();
+    if !files.contains(path) {
+        let near = did_you_mean(path, files.iter().map(|path| &**path));
+        return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}{near}", requested.commit)));
     }
     let found = pipeline.file_use(&revision, path, (from, KEYS), WORK).map_err(broken)?;
     let FileUse { nodes, fault, entries, count, next } = found.unwrap_or_default();

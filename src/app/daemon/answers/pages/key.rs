@@ -1,8 +1,7 @@
 //! A key on all nodes.
 
 use super::{Result, origins, shown};
-use crate::app::daemon::answers::{RequestedRevision, broken};
-use crate::daemon::http::AnswerError;
+use crate::app::daemon::answers::{RequestedRevision, broken, unknown_key};
 use crate::fleet::Answer;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
@@ -19,8 +18,7 @@ const MAX_NAMES: usize = 5;
 pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let Some(key) = revision.keys.get(name).or_else(|| revision.key_of(&name.into())) else {
-        let text = format!("no data file at {} has the key '{name}'", requested.commit);
-        return Err(AnswerError::Unknown(text));
+        return Err(unknown_key(name, &revision, requested));
     };
     let mut effective = pipeline.effective(&revision, [key]);
     let mut answers: Vec<Answer> = effective.keys.remove(key).unwrap_or_default();

@@ -23,7 +23,7 @@ pub(super) fn content(
     requested: &RequestedRevision,
     (node, key): (&str, &str),
 ) -> Result<Content> {
-    let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+    let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node, &pipeline.fleet))?;
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let recorder = Recorder::default();
     let of_node = revision.of_node(id);

@@ -8,7 +8,7 @@ use crate::hiera::explain::Recorder;
 use crate::hiera::explain::provenance::contributions;
 use crate::node::NodeId;
 use crate::page::content::{Content, KeyValue, Node, Origin};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, RevisionId};
 use crate::puppet::json::compact;
 use crate::value::Value;
 
@@ -19,7 +19,7 @@ pub(super) fn content(
     name: &str,
     (search, after): (&str, Option<&str>),
 ) -> Result<Content> {
-    let id = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
+    let id = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name, &pipeline.fleet))?;
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let effective = pipeline.effective_on(id, &revision, revision.keys.iter(), &pipeline.workers);
     let wanted = search.to_lowercase();
@@ -37,15 +37,17 @@ pub(super) fn content(
         values.push(KeyValue { key: key.to_string(), shown, origins });
     }
     let next = rest.next().and_then(|_| Some(values.last()?.key.clone()));
-    let variables = variables(pipeline, id);
+    let variables = variables(pipeline, id, requested.point())?;
     let (name, commit, search) = (name.to_owned(), requested.commit.to_string(), search.to_owned());
     Ok(Content::Node(Node { name, commit, variables, search, found: count, total, values, next }))
 }
 
-/// Returns the variables of a node that data reads, with their values in JSON.
-pub(super) fn variables(pipeline: &Pipeline, id: NodeId) -> Vec<(String, Option<String>)> {
+/// Returns the variables that the data of a revision reads on a node, with their values in JSON.
+pub(super) fn variables(pipeline: &Pipeline, id: NodeId, at: RevisionId) -> Result<Vec<(String, Option<String>)>> {
     let shown = |value: Value| compact(&pipeline.disclosure.value(&value));
-    pipeline.fleet.known_variables(id).into_iter().map(|(name, value)| (name, value.map(shown))).collect()
+    let revision = pipeline.cached_revision(at).map_err(broken)?;
+    let read = pipeline.fleet.variables_read(id, &revision.environment, &pipeline.workers).map_err(broken)?;
+    Ok(read.into_iter().map(|(name, value)| (name, value.map(shown))).collect())
 }
 
 /// Returns the places of a key's value, as far as there is work `left` to find them.

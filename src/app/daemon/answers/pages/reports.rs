@@ -62,7 +62,10 @@ impl EffectiveValues {
         let workspaces = Diff::new(workspace(&nodes.before), workspace(&nodes.after));
         let first = workspaces.before.map_err(|error| AnswerError::Wrong(error.to_string()))?;
         let second = workspaces.after.map_err(|error| AnswerError::Wrong(error.to_string()))?;
-        if let Some(unread) = second.unread(&self.pipeline(requested.branch.as_ref())?.fleet).first() {
+        let known = self.pipeline(requested.branch.as_ref())?;
+        let id = known.fleet.find(&nodes.after.name).ok_or_else(|| unknown_node(&nodes.after.name, &known.fleet))?;
+        let read = variables(&known, id, requested.point())?.into_iter().map(|(name, _)| name).collect();
+        if let Some(unread) = second.unread(&read).first() {
             return Err(AnswerError::Wrong(format!("{unread}; to compare branches, take /diff?from=A&to=B")));
         }
         let sides = [(&first, &*nodes.before.name), (&second, &*nodes.after.name)];
@@ -80,8 +83,9 @@ impl EffectiveValues {
     ) -> Result<Content> {
         let assignment = |text: &String| text.parse::<Assignment>().map_err(AnswerError::Wrong);
         let known = self.pipeline(requested.branch.as_ref())?;
-        let id = known.fleet.find(node).ok_or_else(|| unknown_node(node))?;
-        let mut variables: Vec<Field> = variables(&known, id).into_iter().map(field).collect();
+        let id = known.fleet.find(node).ok_or_else(|| unknown_node(node, &known.fleet))?;
+        let mut variables: Vec<Field> = variables(&known, id, requested.point())?.into_iter().map(field).collect();
+        let read = variables.iter().map(|field| field.name.clone()).collect();
         let given: BTreeMap<&str, &str> = fields.iter().map(|(name, text)| (&**name, &**text)).collect();
         for variable in &mut variables {
             if let Some(text) = given.get(&*variable.name) {
@@ -100,7 +104,7 @@ impl EffectiveValues {
         let tried: Vec<String> = variables.iter().filter_map(Field::assignment).chain(others.iter().cloned()).collect();
         let mut changed = self.workspace.clone();
         changed.what_if = tried.iter().map(assignment).collect::<Result<_>>()?;
-        let unread: Vec<String> = changed.unread(&known.fleet).iter().map(ToString::to_string).collect();
+        let unread: Vec<String> = changed.unread(&read).iter().map(ToString::to_string).collect();
         let report = if unread.len() == tried.len() {
             None
         } else {
@@ -119,7 +123,7 @@ impl EffectiveValues {
     ) -> Result<Comparison> {
         let known = self.pipeline(requested.branch.as_ref())?;
         if let Some((_, name)) = sides.iter().find(|(_, name)| known.fleet.find(name).is_none()) {
-            return Err(unknown_node(name));
+            return Err(unknown_node(name, &known.fleet));
         }
         let pair = NodePair::within(&known.fleet, sides).map_err(broken)?;
         let pipeline = pair.pipeline.with_workers(self.workers(stop));
