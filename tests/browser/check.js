@@ -121,7 +121,11 @@ async function validate() {
   for (const path of paths) {
     await page.goto(address + path);
     const text = await page.locator('main').evaluate(words).catch(() => null);
-    if (text !== null && text !== texts.get(path)) faults.push(`${path}: without scripts it says something else`);
+    const with_scripts = texts.get(path);
+    if (text !== null && text !== with_scripts) {
+      const at = [...text].findIndex((letter, at) => letter !== with_scripts[at]);
+      faults.push(`${path}: without scripts it says '${text.slice(at, at + 60)}', not '${with_scripts.slice(at, at + 60)}'`);
+    }
   }
   await browser.close();
   faults.forEach((fault) => console.log(fault));
