@@ -238,17 +238,12 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     let nodes = NodeSet::union_of(all, changes.changes.iter().map(|change| change.nodes.clone()));
     let count = wording::count(keys.len(), "key");
     let verb = if keys.len() == 1 { "changes" } else { "change" };
-    // No filter of nodes leaves out the only one.
-    let (flags, on) = match all {
-        1 => ("--key hides", String::new()),
-        _ => ("--node and --key hide", format!(" on {}", wording::nodes_of(&nodes, all))),
-    };
-    let fix = if all == 1 { "leave out --key to see them" } else { "leave out --node and --key to see them" };
+    let on = if all == 1 { String::new() } else { format!(" on {}", wording::nodes_of(&nodes, all)) };
     Some(BlindSpot {
         code: HIDDEN,
         headline: format!("{count} that the filter hides {verb}{on}"),
-        message: format!("{flags} changes: {count} {verb}{on}"),
-        fix: Some(Remedy::words(fix)),
+        message: format!("the filter of nodes and keys hides changes: {count} {verb}{on}"),
+        fix: Some(Remedy::words("leave the filter out to see them")),
         keys: keys.into_iter().cloned().collect(),
         nodes,
         ..BlindSpot::default()

@@ -35,6 +35,11 @@ impl Address {
         self.to(&format!("/keys/{}", encoded(key)), &[])
     }
 
+    /// Returns the address of the nodes that have the value of a key at a position, from 1, behind one of them.
+    pub fn holders(&self, key: &str, position: usize, after: &str) -> String {
+        self.to(&format!("/keys/{}", encoded(key)), &[("value", &position.to_string()), ("after", after)])
+    }
+
     /// Returns the address of a data file.
     pub fn file(&self, path: &str) -> String {
         self.to(&file_path(path), &[])

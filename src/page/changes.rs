@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::content::{Change, Changes};
+use super::parts::hidden;
 use super::{Address, bands};
 use crate::report::{author_name, day};
 use crate::visible::visible;
@@ -12,8 +13,14 @@ pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
     html! {
         h1 {
             "Changes"
-            @for key in keys { " of " a href=(address.key(key)) { (visible(key)) } }
-            @for node in nodes { " on " a href=(address.node(node, None)) { (visible(node)) } }
+            @for key in keys { " of " (asked(key, &address.key(key))) }
+            @for node in nodes { " on " (asked(node, &address.node(node, None))) }
+        }
+        form.fields action="/changes" {
+            (hidden(address))
+            label { "Of these keys" input name="key" value=(keys.first().map(String::as_str).unwrap_or_default()) placeholder="ntp::*" autocomplete="off" spellcheck="false"; }
+            label { "On these nodes" input name="node" value=(nodes.first().map(String::as_str).unwrap_or_default()) placeholder="web*" autocomplete="off" spellcheck="false"; }
+            button { "Show" }
         }
         @if entries.is_empty() { p { "No commit here changes a value." } }
         @if let Some(timeline) = timeline { (bands::view(address, timeline)) }
@@ -21,11 +28,18 @@ pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
         @if let Some(next) = next {
             p { a rel="next" href=(older(address, changes, next)) { "Older ones" } }
         }
+        @if !entries.is_empty() { p.quiet { "Commits that changed no value are left out." } }
         @if !unseen.is_empty() {
             h2 { "What may be missing" }
             ul.list { @for text in unseen { li { (visible(text)) } } }
         }
     }
+}
+
+/// A name with its view, or a pattern.
+fn asked(text: &str, view: &str) -> Markup {
+    let is_pattern = text.starts_with("re:") || text.contains(['*', '?', '[']);
+    html! { @if is_pattern { (visible(text)) } @else { a href=(view) { (visible(text)) } } }
 }
 
 /// Returns the address of the part that goes on at a place.

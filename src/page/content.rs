@@ -28,6 +28,8 @@ pub enum Content {
     Ladder(Ladder),
     /// A key on all nodes.
     Key(Key),
+    /// The nodes with one value of a key.
+    Holders(Holders),
     /// Everything that is wrong.
     Check(Check),
     /// A comparison: of a commit with the one before, of two revisions, of two nodes.
@@ -49,8 +51,8 @@ pub struct WhatIf {
     pub variables: Vec<Field>,
     /// The other variables that are set, as `--set` takes them.
     pub others: Vec<String>,
-    /// Notices about those of `set` that no data reads.
-    pub unread: Vec<String>,
+    /// Notices about values that no data reads, or that no node has.
+    pub notices: Vec<String>,
     /// The values without and with them; `None` if nothing is set that data reads.
     pub report: Option<Comparison>,
 }
@@ -66,6 +68,8 @@ pub struct Field {
     pub text: String,
     /// True if the value is in JSON.
     pub is_json: bool,
+    /// The texts that it has on the nodes, if they are few.
+    pub known: BTreeSet<String>,
 }
 
 /// A comparison.
@@ -154,6 +158,8 @@ pub struct File {
     pub of: usize,
     /// The reason why it cannot be read, so that all lookups that read it fail.
     pub fault: Option<String>,
+    /// The line of its `lookup_options`.
+    pub options: Option<u32>,
     /// True if functions may read it, so that the number of nodes says little.
     pub is_read_by_functions: bool,
     /// Some of its entries, in their order.
@@ -491,6 +497,19 @@ pub struct Key {
     pub more: usize,
     /// The number of nodes without a value.
     pub without: usize,
+}
+
+/// Some of the nodes with one value of a key.
+#[derive(Debug, Clone)]
+pub struct Holders {
+    /// The key.
+    pub key: String,
+    /// The position of the value among the key's, from 1.
+    pub position: usize,
+    /// The value on the first of the nodes.
+    pub shown: Shown,
+    /// The nodes.
+    pub names: Names,
 }
 
 /// A value that some nodes have.

@@ -10,7 +10,8 @@ use crate::report::{count, number};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, file: &File) -> Markup {
-    let File { path, commit, nodes, of, fault, is_read_by_functions, entries, count: all, is_later, next } = file;
+    let File { path, commit, nodes, of, fault, options, is_read_by_functions, entries, count: all, is_later, next } =
+        file;
     html! {
         h1 { (visible(path)) }
         (at(address, commit))
@@ -25,6 +26,7 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
                         None => (idle(entries, *all)),
                     }
                     @if of_functions { " What functions make of it is not in these numbers." }
+                    @if let Some(line) = options { " What the " code { "lookup_options" } " on line " (line) " do is not judged here." }
                 }
             }
         }
@@ -55,7 +57,7 @@ fn idle(entries: &[FileEntry], total: usize) -> Markup {
         @match (idle, entries.len()) {
             (_, 0) => "It has no keys.",
             (0, _) if untold > 0 => {}
-            (0, 1) => "Its key decides something on some node.",
+            (0, 1) if total == 1 => "Its key decides something on some node.",
             (0, _) => { "Each of " (shown) " decides something on some node." }
             (1, _) => b { "Of " (shown) ", 1 decides nothing on any node." },
             (_, _) => b { "Of " (shown) ", " (number(idle)) " decide nothing on any node." },

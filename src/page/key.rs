@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Distinct, Key};
-use super::parts::{at, origins, value};
+use super::content::{Distinct, Holders, Key};
+use super::parts::{at, found, origins, value};
 use crate::report::{count, number};
 use crate::visible::visible;
 
@@ -19,13 +19,27 @@ pub(super) fn view(address: &Address, key: &Key) -> Markup {
         ul.actions { li { a href=(address.to("/changes", &[("key", &key.key)])) { "Its values over time, and who changed them" } } }
         table.values {
             thead { tr { th scope="col" { "Nodes" } th scope="col" { "Value" } th scope="col" { "Who" } th scope="col" { "From" } } }
-            tbody { @for one in &key.values { (row(address, key, one)) } }
+            tbody { @for (position, one) in (1..).zip(&key.values) { (row(address, key, (position, one))) } }
         }
         @if key.more > 0 { p.quiet { "and " (count(key.more, "more value")) } }
     }
 }
 
-fn row(address: &Address, key: &Key, one: &Distinct) -> Markup {
+/// The nodes with one value.
+pub(super) fn holders(address: &Address, Holders { key, position, shown, names }: &Holders) -> Markup {
+    html! {
+        h1 { (visible(key)) }
+        p { (value(shown)) }
+        p { a href=(address.key(key)) { "All of its values" } }
+        (found(names.found, names.total, "node", ""))
+        ul.names { @for name in &names.names { li { a href=(address.node(name, Some(key))) { (visible(name)) } } } }
+        @if let Some(after) = &names.next {
+            p { a rel="next" href=(address.holders(key, *position, after)) { "Next" } }
+        }
+    }
+}
+
+fn row(address: &Address, key: &Key, (position, one): (usize, &Distinct)) -> Markup {
     html! {
         tr {
             td.share {
@@ -40,7 +54,9 @@ fn row(address: &Address, key: &Key, one: &Distinct) -> Markup {
                     @if at > 0 { ", " }
                     a href=(address.node(name, Some(&key.key))) { (visible(name)) }
                 }
-                @if one.nodes > one.names.len() { span.quiet { " and " (number(one.nodes - one.names.len())) " more" } }
+                @if one.nodes > one.names.len() {
+                    " and " a href=(address.holders(&key.key, position, "")) { (number(one.nodes - one.names.len())) " more" }
+                }
             }
             td {
                 @if let (Some(first), 2..) = (one.names.first(), one.nodes) {

@@ -64,6 +64,7 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Node(node) => (node.name.clone(), node::view(address, node)),
         Content::Ladder(ladder) => (format!("{} on {}", ladder.key, ladder.node), ladder::view(address, ladder)),
         Content::Key(key) => (key.key.clone(), key::view(address, key)),
+        Content::Holders(holders) => (holders.key.clone(), key::holders(address, holders)),
         Content::Check(check) => ("Check".to_owned(), check::view(address, check)),
         Content::Report(report) => (title_of(report), reports::view(address, report)),
         Content::WhatIf(what_if) => (format!("What if: {}", what_if.node), reports::what_if(address, what_if)),
@@ -78,11 +79,14 @@ pub fn live(live: &content::Live) -> String {
     start::live(live).into_string()
 }
 
-/// Returns the document that says why there is no view.
-pub fn problem(address: &Address, title: &str, detail: &str) -> String {
+/// Returns the document that says why there is no view. A key that is not there any more may have a history.
+pub fn problem(address: &Address, title: &str, detail: &str, former_key: Option<&str>) -> String {
     let body = html! {
         h1 { (title) }
         p { (visible(detail)) }
+        @if let Some(key) = former_key {
+            p { a href=(address.to("/changes", &[("key", key)])) { "Commits that changed " (visible(key)) } }
+        }
     };
     whole(address, title, &body).into_string()
 }
@@ -119,7 +123,15 @@ fn whole(address: &Address, title: &str, body: &Markup) -> Markup {
             body {
                 a.skip href="#main" { "Skip to the content" }
                 (navigation(address))
-                main id="main" { (body) }
+                main id="main" {
+                    @if let Some(revision) = &address.revision {
+                        p.quiet {
+                            "All of this is at " code { (visible(revision)) } ". "
+                            a href=(Address { revision: None, ..address.clone() }.to("/", &[])) { "To the newest" }
+                        }
+                    }
+                    (body)
+                }
                 footer.page { "hierad " (env!("CARGO_PKG_VERSION")) }
             }
         }

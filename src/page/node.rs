@@ -22,7 +22,7 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
                 form action="/compare" {
                     (hidden(address))
                     input type="hidden" name="node" value=(node.name);
-                    label { "Compare with " input name="node" placeholder="another node" autocomplete="off"; }
+                    label { "Compare with " input name="node" placeholder="another node" autocomplete="off" required; }
                     button { "Compare" }
                 }
             }
@@ -30,8 +30,8 @@ pub(super) fn view(address: &Address, node: &Node) -> Markup {
                 form action="/compare" {
                     (hidden(address))
                     input type="hidden" name="node" value=(node.name);
-                    label { "Compare it in " input name="environment" placeholder="an environment" autocomplete="off"; }
-                    label { "with " input name="environment" placeholder="another" autocomplete="off"; }
+                    label { "Compare it in " input name="environment" placeholder="an environment" autocomplete="off" required; }
+                    label { "with " input name="environment" placeholder="another" autocomplete="off" required; }
                     button { "Compare" }
                 }
             } }

@@ -77,7 +77,7 @@ fn form(address: &Address, part: &Part, changes: usize) -> Markup {
     }
 }
 
-pub(super) fn what_if(address: &Address, WhatIf { node, variables, others, unread, report }: &WhatIf) -> Markup {
+pub(super) fn what_if(address: &Address, WhatIf { node, variables, others, notices, report }: &WhatIf) -> Markup {
     let (shown, hidden_ones) = variables.split_at(variables.len().min(MAX_FIELDS));
     html! {
         h1 { "What if " a href=(address.node(node, None)) { (visible(node)) } " had other facts?" }
@@ -85,7 +85,7 @@ pub(super) fn what_if(address: &Address, WhatIf { node, variables, others, unrea
             (hidden(address))
             input type="hidden" name="node" value=(node);
             p { "Change what the node has:" }
-            div.fields.variables { @for variable in shown { (field(variable)) } }
+            div.fields.variables { @for (number, variable) in shown.iter().enumerate() { (field(number, variable)) } }
             @if !hidden_ones.is_empty() { p.quiet { "and " (count(hidden_ones.len(), "more variable")) " that data reads" } }
             div.fields {
                 @for text in others.iter().map(String::as_str).chain(std::iter::once("")) {
@@ -94,17 +94,19 @@ pub(super) fn what_if(address: &Address, WhatIf { node, variables, others, unrea
                 button { "Show the difference" }
             }
         }
-        @for set in unread { div.panel.doubt { div.body { (visible(set)) } } }
+        @for notice in notices { div.panel.doubt { div.body { (visible(notice)) } } }
         @if let Some(report) = report { (view(address, report)) }
     }
 }
 
-fn field(Field { name, own, text, .. }: &Field) -> Markup {
+fn field(number: usize, Field { name, own, text, known, .. }: &Field) -> Markup {
+    let list = (!known.is_empty()).then(|| format!("known-{number}"));
     html! {
         label.changed[own != text] {
             (visible(name))
             input type="hidden" name="variable" value=(name);
-            input name="value" value=(text) placeholder=(if own.is_empty() { "not set" } else { "an empty text" }) autocomplete="off" spellcheck="false";
+            input name="value" value=(text) list=[&list] placeholder=(if own.is_empty() { "not set" } else { "an empty text" }) autocomplete="off" spellcheck="false";
+            @if let Some(list) = &list { datalist id=(list) { @for text in known { option value=(text) {} } } }
         }
     }
 }

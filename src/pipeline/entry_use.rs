@@ -24,6 +24,8 @@ pub struct FileUse {
     pub nodes: NodeSet,
     /// The reason why it cannot be read.
     pub fault: Option<String>,
+    /// The line of its `lookup_options`, which are no entry.
+    pub options: Option<u32>,
     /// Some of its entries, in the order of the file.
     pub entries: Vec<EntryUse>,
     /// The number of all entries.
@@ -102,7 +104,8 @@ impl Pipeline {
         let entries = self.whole(|| Ok(parallel::map(&wanted, &self.workers, "trying entries", entry)))?;
         let next = keys.get(first + most).and_then(|_| keys.get(first + most - 1)).map(|key| (*key).clone());
         let fault = read.file.fault().map(|fault| fault.text.clone());
-        Ok(Some(FileUse { nodes: read.nodes, fault, entries, count: keys.len(), next }))
+        let options = read.file.line(LOOKUP_OPTIONS);
+        Ok(Some(FileUse { nodes: read.nodes, fault, options, entries, count: keys.len(), next }))
     }
 }
 

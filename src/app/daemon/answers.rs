@@ -24,7 +24,7 @@ use crate::hiera::lookup::{Lookup, NodeSources, WithVariables};
 use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::inventory::files::EnvironmentOfNodes;
-use crate::node::{NodeProfile, NodeSet, read_profiles};
+use crate::node::{NodeId, NodeProfile, NodeSet, read_profiles};
 use crate::page::content::Content;
 use crate::pattern::did_you_mean;
 use crate::pipeline::judge::Sides;
@@ -340,6 +340,19 @@ impl Stop for Either {
 /// Fails if the answer is no longer wanted.
 fn check_still_wanted(stop: &Arc<dyn Stop>) -> std::result::Result<(), AnswerError> {
     stop.reason().map_or(Ok(()), |reason| Err(AnswerError::Later(reason.to_string())))
+}
+
+/// Returns a node by its name, or by the first label of its name if no other node's begins with it.
+fn node_named(name: &str, fleet: &Fleet) -> std::result::Result<NodeId, AnswerError> {
+    if let Some(id) = fleet.find(name) {
+        return Ok(id);
+    }
+    let is_short = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    let short: Vec<NodeId> = fleet.iter().filter(|(_, full)| is_short(full)).map(|(id, _)| id).take(2).collect();
+    match short[..] {
+        [id] => Ok(id),
+        _ => Err(unknown_node(name, fleet)),
+    }
 }
 
 fn unknown_node(name: &str, fleet: &Fleet) -> AnswerError {

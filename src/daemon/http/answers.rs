@@ -67,6 +67,8 @@ pub enum View {
     Ladder { node: String, key: String },
     /// A key on all nodes.
     Key { key: String },
+    /// The nodes with the value of a key at a position, from 1.
+    Holders { key: String, position: usize, after: Option<String> },
     /// The paths of the data files.
     Files { search: String, after: Option<String> },
     /// A data file.

@@ -50,7 +50,7 @@ pub use answers::{
 };
 pub use in_process::InProcessServer;
 
-use problem::{not_allowed, nowhere, panicked};
+use problem::{not_allowed, panicked};
 use state::State;
 
 /// The options of the server.
@@ -179,7 +179,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .route("/v1/webhooks/{forge}", post(webhooks::receive))
-        .fallback(nowhere)
+        .fallback(pages::nowhere)
         .method_not_allowed_fallback(not_allowed)
         .layer(from_fn_with_state(state.clone(), guard::host))
         .layer(CatchPanicLayer::custom(panicked))

@@ -52,6 +52,11 @@ impl Parameters {
         Ok(self)
     }
 
+    /// Leaves out the fields of a form that nobody filled in.
+    pub(super) fn without_empty(&self) -> Parameters {
+        Parameters(self.0.iter().filter(|(_, text)| !text.trim().is_empty()).cloned().collect())
+    }
+
     /// Returns a parameter, or `None` if it is missing.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.all(name).next()

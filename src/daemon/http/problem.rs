@@ -98,8 +98,8 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Answers a request for an unknown path.
-pub(super) async fn nowhere() -> Problem {
+/// Returns the answer to a request for an unknown path.
+pub(super) fn nowhere() -> Problem {
     Problem::unknown("there is no such path; /openapi.json lists all paths")
 }
 

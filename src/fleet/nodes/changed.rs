@@ -48,6 +48,20 @@ impl Fleet {
         Ok(found)
     }
 
+    /// Returns the texts that a variable has on the nodes, or `None` if there are more than `most`, or other values.
+    pub fn texts_of(&self, name: &str, most: usize) -> Option<BTreeSet<String>> {
+        let path = VariablePath::parse(name)?;
+        let classes = self.variable_classes(path.by_ref());
+        let mut texts = BTreeSet::new();
+        for value in classes.readings.iter().filter_map(|reading| reading.value(&path.segments)) {
+            texts.insert(value.as_str().filter(|_| value.secrecy().is_none())?.to_owned());
+            if texts.len() > most {
+                return None;
+            }
+        }
+        Some(texts)
+    }
+
     /// Returns the names of the variables that were asked for so far.
     pub fn known_variables(&self) -> BTreeSet<String> {
         self.paths().iter().filter(|path| *path.root != *REFUSAL).map(|path| names_of(path).0).collect()

@@ -498,7 +498,7 @@ fn filters_that_hide_changes_or_match_nothing() {
         verdict: "no_change_seen",
         code: Some("hidden-by-filter"),
         headline: "1 key that the filter hides changes on 1 of 2 nodes",
-        fix: "leave out --node and --key",
+        fix: "leave the filter out",
     };
     case.check();
     Case { arguments: "--key motd", ..case }.check();

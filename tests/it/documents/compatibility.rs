@@ -194,6 +194,15 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
         "variables that only the Puppet server sets",
         Unknown("-- hiera.yaml\nversion: 5\n-- data/common.yaml\na: '%{serverip}'\n", "is set by the Puppet server"),
     ),
+    (
+        "interpolation",
+        "not",
+        "bytes of `!binary` that are not ASCII, where they have an expression or are joined with letters beyond ASCII",
+        Unknown(
+            "-- hiera.yaml\nversion: 5\n-- data/common.yaml\na: \"é%{lookup('b')}\"\nb: !binary w6k=\n",
+            "bytes without an encoding",
+        ),
+    ),
     ("`convert_to`", "supported", "`Integer`", Converts("Integer")),
     ("`convert_to`", "supported", "`Float`", Converts("Float")),
     ("`convert_to`", "supported", "`Numeric`", Converts("Numeric")),
@@ -229,6 +238,16 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
         "not",
         "times more than 5·10²¹ years away",
         Unknown("Timestamp[1000000000000000000000000000000]", "a time that many ages away"),
+    ),
+    (
+        "`convert_to`",
+        "not",
+        "time zones of 24 hours, or with 60 minutes or seconds",
+        Unknown(
+            "-- hiera.yaml\nversion: 5\n-- data/common.yaml\nlookup_options: {a: {convert_to: [Timestamp, '%F %T %z']}}\n\
+             a: '2020-01-01 00:00:00 -23:59:60'\n",
+            "the time zone",
+        ),
     ),
     ("eyaml", "supported", "PKCS7 with the ciphers that `eyaml` writes", Recorded("lookup/eyaml", "ciphers and forms")),
     ("eyaml", "opaque", "PKCS7 without a key", Opaque("a: ENC[PKCS7,MIIBeQ==]\n")),

@@ -115,9 +115,14 @@ fn check_part(site: &Sandbox, page: &Daemon, commit: &str) {
 fn check_key(page: &Daemon, key: &str, values: &Values, rev: &str) {
     let document = page.get(&format!("/keys/{}?rev={rev}", encoded(key))).ok().to_owned();
     let mut shown = BTreeMap::new();
-    for cells in rows(&document, "values") {
+    for (position, cells) in (1..).zip(rows(&document, "values")) {
         let number: usize = all(&cells[0], "<b>(.*?)</b>")[0].parse().unwrap();
-        assert_eq!(shown.insert(format!("{:?}", value(&cells[1])), number), None, "{key} at {rev}");
+        let value = value(&cells[1]);
+        let holders = page.get(&format!("/keys/{}?value={position}&rev={rev}", encoded(key))).ok().to_owned();
+        let names: BTreeSet<String> = all(&holders, "<li><a href=\"/nodes/[^\"]*\">(.*?)</a>").into_iter().collect();
+        let with = values.iter().filter(|(_, of)| of.get(key) == Some(&value)).map(|(node, _)| node.clone());
+        assert_eq!(names, with.collect(), "{key} at {rev}");
+        assert_eq!(shown.insert(format!("{value:?}"), number), None, "{key} at {rev}");
     }
     let mut expected = BTreeMap::new();
     for value in values.values().filter_map(|of| of.get(key)) {
@@ -375,7 +380,7 @@ fn levels_that_cannot_be_read_or_seen_are_told() {
 #[test]
 fn variables_are_those_that_the_revision_reads() {
     let site = Sandbox::of(SITE);
-    site.write("data/common.yaml", "motd: '%{facts.owner}'\n");
+    site.write("data/common.yaml", "motd: '%{facts.owner}'\nlookup_options: {motd: {merge: first}}\n");
     site.commit("reads the owner");
     site.write("data/common.yaml", "motd: '%{facts.site}'\n");
     site.commit("reads the site");
@@ -388,6 +393,8 @@ fn variables_are_those_that_the_revision_reads() {
         let body = page.get(path).body;
         assert!(body.contains("facts.site") && !body.contains("owner"), "{path}: {body}");
     }
+    let file = page.get("/files/data/common.yaml?rev=HEAD~1").body;
+    assert!(file.contains("What the <code>lookup_options</code> on line 2 do is not judged here."), "{file}");
     let told = page.get("/what-if?node=web01&set=facts.owner%3Dx").body;
     assert!(told.contains("no data and no hierarchy reads this variable"), "{told}");
     assert!(page.get("/what-if?node=web01&set=facts.owner%3Dx&rev=HEAD~1").body.contains("1 key changes"));

@@ -18,6 +18,7 @@ fn views(commit: &str) -> Vec<String> {
         "/keys".to_owned(),
         format!("/keys?search={key}"),
         format!("/keys/{key}"),
+        format!("/keys/{key}?value=1"),
         "/commits".to_owned(),
         format!("/commits/{commit}"),
         format!("/search?search={key}"),
@@ -36,6 +37,7 @@ fn views(commit: &str) -> Vec<String> {
         "/compare?node=web01&environment=x&environment=y".to_owned(),
         "/what-if?node=web01&set=%3Cimg%20src=x%3E%3D1".to_owned(),
         "/what-if?node=web01&set=%3Cimg%20src=x%3E".to_owned(),
+        "/what-if?node=web01&variable=role&value=%3Cimg%20src=x%3E".to_owned(),
         "/nodes/%3Cimg%20src=x%3E".to_owned(),
         "/keys/none?rev=%3Cimg%20src=x%3E".to_owned(),
     ]
@@ -89,7 +91,14 @@ fn only_what_the_server_has_is_loaded() {
     }
     assert_eq!(page.get("/nodes/none").status, 404);
     assert!(page.get("/nodes/none").body.contains("there is no profile of node 'none'"));
-    let near = [("/nodes/web", "did you mean web01?"), ("/keys/prot", "did you mean port?")];
+    let near = [
+        ("/nodes/web", "did you mean web01?"),
+        ("/keys/prot", "did you mean port?"),
+        ("/keys/prot", "<a href=\"/changes?key=prot\">"),
+        ("/what-if?node=web01&variable=role&value=bd", "role=bd: no node has this value; nodes have db, web"),
+        ("/nodes/web01?rev=HEAD", "All of this is at <code>HEAD</code>"),
+        ("/changes?key=&node=web*", "Changes on web*"),
+    ];
     for (path, words) in near {
         let page = page.get(path);
         assert!(page.body.contains(words), "{}", page.body);

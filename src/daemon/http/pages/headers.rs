@@ -14,7 +14,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// Adds the headers that keep other sites out.
 pub(super) async fn secure(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
+    limit(next.run(request).await)
+}
+
+/// Adds these headers to an answer.
+pub(super) fn limit(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::HeaderMap;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -15,7 +16,7 @@ use axum::routing::get;
 use super::answers::{Answers, PageRequest, View};
 use super::history::{self, pattern};
 use super::parameters::{Name, Parameters};
-use super::problem::Problem;
+use super::problem::{self, Problem};
 use super::state::State;
 use super::values::revision;
 use crate::diff::Diff;
@@ -88,7 +89,13 @@ async fn node(state: Shared, Name(name): Name, parameters: Parameters) -> Respon
 }
 
 async fn key(state: Shared, Name(key): Name, parameters: Parameters) -> Response {
-    answer(&state, parameters, &[], |_| Ok(View::Key { key })).await
+    answer(&state, parameters, &["value", "after"], |parameters| {
+        Ok(match parameters.number("value", (1, usize::MAX))? {
+            Some(position) => View::Holders { key, position, after: parameters.text("after").map(str::to_owned) },
+            None => View::Key { key },
+        })
+    })
+    .await
 }
 
 async fn files(state: Shared, parameters: Parameters) -> Response {
@@ -178,7 +185,8 @@ async fn what_if(state: Shared, parameters: Parameters) -> Response {
 
 async fn changes(state: Shared, parameters: Parameters) -> Response {
     let names = ["key", "node", "after", "limit"];
-    answer(&state, parameters, &names, |parameters| Ok(View::Changes(history::request(parameters)?))).await
+    answer(&state, parameters, &names, |parameters| Ok(View::Changes(history::request(&parameters.without_empty())?)))
+        .await
 }
 
 async fn search(state: Shared, parameters: Parameters) -> Response {
@@ -196,6 +204,17 @@ fn list(parameters: &Parameters) -> Result<(String, Option<String>), Problem> {
     Ok((search.to_owned(), parameters.text("after").map(str::to_owned)))
 }
 
+/// Answers a request for an unknown path: a browser with a page.
+pub(super) async fn nowhere(headers: HeaderMap) -> Response {
+    let accepts = headers.get(ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    if !accepts.contains("text/html") {
+        return problem::nowhere().into_response();
+    }
+    let problem = Problem::unknown("there is no such page");
+    let document = page::problem(&Address::default(), problem.title(), problem.detail(), None);
+    headers::limit(problem.answer(html(document)))
+}
+
 /// Answers with a view, or with a page that says why there is none.
 async fn answer(
     state: &State,
@@ -208,12 +227,15 @@ async fn answer(
         return html(page::choice(&repositories, &parameters.pairs()));
     }
     let names: Vec<&str> = ["repository", "rev"].iter().chain(names).copied().collect();
-    let mut address = Address::default();
+    let (mut address, mut former_key) = (Address::default(), None);
     let found = async {
         let parameters = parameters.only(&names)?;
         let text = |name| parameters.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
         address = Address { repository: text("repository"), revision: text("rev") };
         let request = PageRequest { revision: revision(address.revision.as_deref())?, view: view(&parameters)? };
+        if let View::Key { key } = &request.view {
+            former_key = Some(key.clone());
+        }
         let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.page(&request, stop);
         with_daemon(state, state.ask(address.repository.as_deref(), ask).await?).await
     };
@@ -222,7 +244,10 @@ async fn answer(
             let frame = Frame { address, repositories };
             html(page::document(&frame, &content))
         }
-        Err(problem) => problem.answer(html(page::problem(&address, problem.title(), problem.detail()))),
+        Err(problem) => {
+            let document = page::problem(&address, problem.title(), problem.detail(), former_key.as_deref());
+            problem.answer(html(document))
+        }
     }
 }
 

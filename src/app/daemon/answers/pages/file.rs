@@ -39,13 +39,14 @@ pub(super) fn content(
         return Err(AnswerError::Unknown(format!("there is no data file '{path}' at {}{near}", requested.commit)));
     }
     let found = pipeline.file_use(&revision, path, (from, KEYS), WORK).map_err(broken)?;
-    let FileUse { nodes, fault, entries, count, next } = found.unwrap_or_default();
+    let FileUse { nodes, fault, options, entries, count, next } = found.unwrap_or_default();
     Ok(Content::File(File {
         path: path.to_owned(),
         commit: requested.commit.to_string(),
         nodes: nodes.len(),
         of: pipeline.fleet.len(),
         fault,
+        options,
         is_read_by_functions: revision.functions_may_read(path),
         entries: entries.into_iter().map(|entry| shown(entry, pipeline)).collect(),
         count,

@@ -1,28 +1,59 @@
 //! A key on all nodes.
 
-use super::{Result, origins, shown};
+use std::sync::Arc;
+
+use super::{Result, origins, part, shown};
 use crate::app::daemon::answers::{RequestedRevision, broken, unknown_key};
-use crate::fleet::Answer;
+use crate::daemon::http::AnswerError;
+use crate::fleet::{Answer, Revision};
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::explain::provenance::contributions;
-use crate::page::content::{Content, Distinct, Key};
+use crate::page::content::{Content, Distinct, Holders, Key};
 use crate::pipeline::Pipeline;
-use crate::report::described;
+use crate::report::{count, described};
 
 /// The maximum number of distinct values, and of names for each.
 const MAX_VALUES: usize = 50;
 const MAX_NAMES: usize = 5;
 
+/// Returns the nodes with the value of a key at a position, from 1, from one of them on.
+pub(super) fn holders(
+    pipeline: &Pipeline,
+    requested: &RequestedRevision,
+    name: &str,
+    (position, after): (usize, Option<&str>),
+) -> Result<Content> {
+    let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+    let (key, answers) = answers(pipeline, &revision, requested, name)?;
+    let found = answers.get(position.saturating_sub(1)).and_then(|answer| Some((answer, answer.nodes.first()?)));
+    let shown = found.and_then(|(answer, first)| Some((answer, shown(&answer.on(first), &pipeline.disclosure)?)));
+    let (answer, shown) = shown.ok_or_else(|| {
+        AnswerError::Unknown(format!("'{key}' has {}, not {position}", count(answers.len(), "value")))
+    })?;
+    let names = part(pipeline.fleet.names(&answer.nodes), "", after);
+    Ok(Content::Holders(Holders { key: key.to_string(), position, shown, names }))
+}
+
+/// Returns a key and its values, that of most nodes first.
+fn answers(
+    pipeline: &Pipeline,
+    revision: &Revision,
+    requested: &RequestedRevision,
+    name: &str,
+) -> Result<(Arc<str>, Vec<Answer>)> {
+    let key = revision.keys.get(name).or_else(|| revision.key_of(&name.into()));
+    let key = key.ok_or_else(|| unknown_key(name, revision, requested))?;
+    let mut answers: Vec<Answer> = pipeline.effective(revision, [key]).keys.remove(key).unwrap_or_default();
+    answers.sort_by_key(|answer| std::cmp::Reverse(answer.nodes.len()));
+    Ok((key.clone(), answers))
+}
+
 /// Returns the distinct values of a key, and who has them.
 pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let Some(key) = revision.keys.get(name).or_else(|| revision.key_of(&name.into())) else {
-        return Err(unknown_key(name, &revision, requested));
-    };
-    let mut effective = pipeline.effective(&revision, [key]);
-    let mut answers: Vec<Answer> = effective.keys.remove(key).unwrap_or_default();
-    answers.sort_by_key(|answer| std::cmp::Reverse(answer.nodes.len()));
+    let (key, mut answers) = answers(pipeline, &revision, requested, name)?;
+    let key = &key;
     let with: usize = answers.iter().map(|answer| answer.nodes.len()).sum();
     let more = answers.len().saturating_sub(MAX_VALUES);
     answers.truncate(MAX_VALUES);

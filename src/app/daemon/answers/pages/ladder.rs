@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Result, shown, written};
-use crate::app::daemon::answers::{RequestedRevision, broken, unknown_node};
+use crate::app::daemon::answers::{RequestedRevision, broken, node_named};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::provenance::contributions;
@@ -23,7 +23,7 @@ pub(super) fn content(
     requested: &RequestedRevision,
     (node, key): (&str, &str),
 ) -> Result<Content> {
-    let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node, &pipeline.fleet))?;
+    let id = node_named(node, &pipeline.fleet)?;
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let recorder = Recorder::default();
     let of_node = revision.of_node(id);
@@ -40,7 +40,7 @@ pub(super) fn content(
     let is_open = is_known_to_be_open && !steps.has_secrets();
     let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open };
     Ok(Content::Ladder(Ladder {
-        node: node.to_owned(),
+        node: pipeline.fleet.name(id).to_string(),
         key: key.to_owned(),
         commit: requested.commit.to_string(),
         shown: shown(&outcome, disclosure),

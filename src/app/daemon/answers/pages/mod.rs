@@ -75,6 +75,9 @@ impl EffectiveValues {
                 }
                 View::Check => self.check(pipeline, &requested)?,
                 View::Key { key } => key::content(pipeline, &requested, key)?,
+                View::Holders { key, position, after } => {
+                    key::holders(pipeline, &requested, key, (*position, after.as_deref()))?
+                }
                 View::Search { text } => search::content(pipeline, &requested, text)?,
                 _ => return Err(broken("this view is made elsewhere")),
             };

@@ -1,7 +1,7 @@
 //! The values of a node.
 
 use super::{Result, VALUES, origins, shown};
-use crate::app::daemon::answers::{MAX_REQUEST_COST, RequestedRevision, broken, unknown_node};
+use crate::app::daemon::answers::{MAX_REQUEST_COST, RequestedRevision, broken, node_named};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
@@ -19,7 +19,7 @@ pub(super) fn content(
     name: &str,
     (search, after): (&str, Option<&str>),
 ) -> Result<Content> {
-    let id = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name, &pipeline.fleet))?;
+    let id = node_named(name, &pipeline.fleet)?;
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let effective = pipeline.effective_on(id, &revision, revision.keys.iter(), &pipeline.workers);
     let wanted = search.to_lowercase();
@@ -38,7 +38,7 @@ pub(super) fn content(
     }
     let next = rest.next().and_then(|_| Some(values.last()?.key.clone()));
     let variables = variables(pipeline, id, requested.point())?;
-    let (name, commit, search) = (name.to_owned(), requested.commit.to_string(), search.to_owned());
+    let (name, commit, search) = (pipeline.fleet.name(id).to_string(), requested.commit.to_string(), search.to_owned());
     Ok(Content::Node(Node { name, commit, variables, search, found: count, total, values, next }))
 }
 

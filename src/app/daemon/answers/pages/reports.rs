@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use super::Result;
 use super::node::variables;
-use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken, check_still_wanted, unknown_node};
+use crate::app::daemon::answers::{
+    EffectiveValues, RequestedRevision, broken, check_still_wanted, node_named, unknown_node,
+};
 use crate::app::{NodePair, Workspace};
 use crate::daemon::http::AnswerError;
 use crate::diff::Diff;
+use crate::fleet::Fleet;
 use crate::hiera::key::any_matches;
 use crate::node::Assignment;
 use crate::page::content::{Comparison, Content, Field, Part, WhatIf};
-use crate::pattern::{Pattern, any, unmatched};
+use crate::pattern::{Pattern, any, did_you_mean, unmatched};
 use crate::pipeline::{DiffFilter, Pipeline, RevisionId};
 use crate::report::{Between, ComparedNode};
 use crate::workers::Stop;
@@ -58,12 +61,17 @@ impl EffectiveValues {
         nodes: &Diff<ComparedNode>,
         stop: &Arc<dyn Stop>,
     ) -> Result<Content> {
+        let known = self.pipeline(requested.branch.as_ref())?;
+        let named = |node: &ComparedNode| -> Result<ComparedNode> {
+            let name = known.fleet.name(node_named(&node.name, &known.fleet)?).clone();
+            Ok(ComparedNode { name, ..node.clone() })
+        };
+        let nodes = Diff::new(named(&nodes.before)?, named(&nodes.after)?);
         let workspace = |node: &ComparedNode| self.workspace.in_environment(node.environment.as_deref());
         let workspaces = Diff::new(workspace(&nodes.before), workspace(&nodes.after));
         let first = workspaces.before.map_err(|error| AnswerError::Wrong(error.to_string()))?;
         let second = workspaces.after.map_err(|error| AnswerError::Wrong(error.to_string()))?;
-        let known = self.pipeline(requested.branch.as_ref())?;
-        let id = known.fleet.find(&nodes.after.name).ok_or_else(|| unknown_node(&nodes.after.name, &known.fleet))?;
+        let id = node_named(&nodes.after.name, &known.fleet)?;
         let read = variables(&known, id, requested.point())?.into_iter().map(|(name, _)| name).collect();
         if let Some(unread) = second.unread(&read).first() {
             return Err(AnswerError::Wrong(format!("{unread}; to compare branches, take /diff?from=A&to=B")));
@@ -83,8 +91,10 @@ impl EffectiveValues {
     ) -> Result<Content> {
         let assignment = |text: &String| text.parse::<Assignment>().map_err(AnswerError::Wrong);
         let known = self.pipeline(requested.branch.as_ref())?;
-        let id = known.fleet.find(node).ok_or_else(|| unknown_node(node, &known.fleet))?;
-        let mut variables: Vec<Field> = variables(&known, id, requested.point())?.into_iter().map(field).collect();
+        let id = node_named(node, &known.fleet)?;
+        let node = &**known.fleet.name(id);
+        let mut variables: Vec<Field> =
+            variables(&known, id, requested.point())?.into_iter().map(|one| field(one, &known.fleet)).collect();
         let read = variables.iter().map(|field| field.name.clone()).collect();
         let given: BTreeMap<&str, &str> = fields.iter().map(|(name, text)| (&**name, &**text)).collect();
         for variable in &mut variables {
@@ -104,14 +114,15 @@ impl EffectiveValues {
         let tried: Vec<String> = variables.iter().filter_map(Field::assignment).chain(others.iter().cloned()).collect();
         let mut changed = self.workspace.clone();
         changed.what_if = tried.iter().map(assignment).collect::<Result<_>>()?;
-        let unread: Vec<String> = changed.unread(&read).iter().map(ToString::to_string).collect();
-        let report = if unread.len() == tried.len() {
+        let mut notices: Vec<String> = changed.unread(&read).iter().map(ToString::to_string).collect();
+        let report = if notices.len() == tried.len() {
             None
         } else {
             let sides = [(&self.workspace, node), (&changed, node)];
             Some(self.compare(requested, sides, Between::Facts, stop)?)
         };
-        Ok(Content::WhatIf(Box::new(WhatIf { node: node.to_owned(), variables, others, unread, report })))
+        notices.extend(variables.iter().filter_map(Field::unusual));
+        Ok(Content::WhatIf(Box::new(WhatIf { node: node.to_owned(), variables, others, notices, report })))
     }
 
     fn compare(
@@ -134,20 +145,37 @@ impl EffectiveValues {
     }
 }
 
+/// The maximum number of texts of a variable for which the field has them all, and of those in a notice.
+const MAX_KNOWN: usize = 20;
+const MAX_NAMED: usize = 5;
+
 /// Returns the field of a variable, whose value is in JSON.
-fn field((name, json): (String, Option<String>)) -> Field {
+fn field((name, json): (String, Option<String>), fleet: &Fleet) -> Field {
     let text = json.as_deref().and_then(|json| serde_json::from_str::<String>(json).ok());
     let is_json = json.is_some() && text.is_none();
     let own = text.or(json).unwrap_or_default();
-    Field { name, text: own.clone(), own, is_json }
+    let known = fleet.texts_of(&name, MAX_KNOWN).unwrap_or_default();
+    Field { name, text: own.clone(), own, is_json, known }
 }
 
 impl Field {
     /// Returns what `--set` takes, if the value is another than the node's own.
     fn assignment(&self) -> Option<String> {
-        let Field { name, own, text, is_json } = self;
+        let Field { name, own, text, is_json, .. } = self;
         let sign = if *is_json { ":=" } else { "=" };
         (own != text).then(|| format!("{name}{sign}{text}"))
+    }
+
+    /// Returns a notice if no node has the value, though the values of the nodes are few: it may be misspelled.
+    fn unusual(&self) -> Option<String> {
+        let Field { name, text, known, .. } = self;
+        let is_usual = text.is_empty() || known.is_empty() || known.contains(text);
+        let all = || known.iter().map(String::as_str);
+        let hint = || match did_you_mean(text, all()) {
+            near if near.is_empty() => format!("; nodes have {}", all().take(MAX_NAMED).collect::<Vec<_>>().join(", ")),
+            near => near,
+        };
+        (!is_usual).then(|| format!("{name}={text}: no node has this value{}", hint()))
     }
 }
 
