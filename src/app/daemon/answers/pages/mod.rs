@@ -53,6 +53,8 @@ impl EffectiveValues {
             _ => {}
         }
         self.retry_while_profiles_change(requested.branch.as_ref(), |pipeline| {
+            // What the pipeline of one request reads is lost with it.
+            pipeline.cached_revision(requested.point()).map_err(broken)?;
             let pipeline = &pipeline.with_workers(self.workers(stop));
             let found = match &request.view {
                 View::Start => self.start(pipeline, &requested)?,
