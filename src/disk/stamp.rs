@@ -21,7 +21,7 @@ struct Inode {
     changed: Option<SystemTime>,
 }
 
-/// The total size in bytes up to which files are small: their contents are compared, too.
+/// The total size in bytes up to which files are small: their contents are compared, whatever their stamps say.
 pub const SMALL: u64 = 32 << 20;
 
 /// A file that changed less than this ago may change again without a trace: the clocks of file systems are coarse.
