@@ -27,7 +27,8 @@ pub struct ChangedVariable {
 
 impl Fleet {
     /// Returns the variables that the files of an environment refer to, and those that values of these refer to in
-    /// turn on a node, by name, with their values there; `None` where one is not set.
+    /// turn on a node, by name, with their values there; `None` where one is not set. Those that were not read yet are
+    /// left out: profiles are read for revisions, not for each name in a fact.
     pub fn variables_read(
         &self,
         node: NodeId,
@@ -39,8 +40,8 @@ impl Fleet {
         let mut left: Vec<VariablePath> = referenced.paths().cloned().collect();
         let mut found = BTreeMap::new();
         while let Some(path) = left.pop() {
+            let Some(classes) = self.known_classes(path.by_ref()) else { continue };
             let Entry::Vacant(place) = found.entry(names_of(&path).0) else { continue };
-            let classes = self.variable_classes(path.by_ref());
             let reading = classes.on(node);
             left.extend(reading.mentions().variables.iter().filter_map(|name| VariablePath::parse(name)));
             place.insert(reading.value(&path.segments).cloned());
@@ -48,10 +49,11 @@ impl Fleet {
         Ok(found)
     }
 
-    /// Returns the texts that a variable has on the nodes, or `None` if there are more than `most`, or other values.
+    /// Returns the texts that a variable has on the nodes, or `None` if there are more than `most`, or other values, or
+    /// if it was not read yet.
     pub fn texts_of(&self, name: &str, most: usize) -> Option<BTreeSet<String>> {
         let path = VariablePath::parse(name)?;
-        let classes = self.variable_classes(path.by_ref());
+        let classes = self.known_classes(path.by_ref())?;
         let mut texts = BTreeSet::new();
         for value in classes.readings.iter().filter_map(|reading| reading.value(&path.segments)) {
             texts.insert(value.as_str().filter(|_| value.secrecy().is_none())?.to_owned());
