@@ -9,7 +9,7 @@ use crate::report::{author_name, day};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
-    let Changes { keys, nodes, entries, next, unseen, timeline } = changes;
+    let Changes { keys, nodes, entries, next, blind_spots, timeline } = changes;
     html! {
         h1 {
             "Changes"
@@ -29,9 +29,10 @@ pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
             p { a rel="next" href=(older(address, changes, next)) { "Older ones" } }
         }
         @if !entries.is_empty() { p.quiet { "Commits that changed no value are left out." } }
-        @if !unseen.is_empty() {
-            h2 { "What may be missing" }
-            ul.list { @for text in unseen { li { (visible(text)) } } }
+        @if !blind_spots.is_empty() {
+            h2 { "Blind spots" }
+            p { "Commits may be missing here:" }
+            ul.list { @for text in blind_spots { li { (visible(text)) } } }
         }
     }
 }

@@ -107,8 +107,8 @@ pub struct Changes {
     pub entries: Vec<Change>,
     /// The place from which the next part goes on.
     pub next: Option<String>,
-    /// Whatever may have changed unseen.
-    pub unseen: Vec<String>,
+    /// Whatever may have changed values without hierad seeing it.
+    pub blind_spots: Vec<String>,
     /// The values over these commits, if they are asked for by the name of one key.
     pub timeline: Option<Timeline>,
 }
@@ -162,6 +162,8 @@ pub struct File {
     pub options: Option<u32>,
     /// True if functions may read it, so that the number of nodes says little.
     pub is_read_by_functions: bool,
+    /// The blind spots at levels above it.
+    pub blind_spots: Vec<BlindSpot>,
     /// Some of its entries, in their order.
     pub entries: Vec<FileEntry>,
     /// The number of all entries.
@@ -307,13 +309,15 @@ pub struct Work {
     pub error: Option<String>,
 }
 
-/// Something that cannot be seen.
+/// Something that hierad cannot see.
 #[derive(Debug, Clone)]
 pub struct BlindSpot {
     /// The whole message.
     pub message: String,
     /// The words of the remedy, and what to write for it in YAML, if there is one.
     pub remedy: Option<(String, Option<String>)>,
+    /// The names of the levels, if it is about levels.
+    pub levels: Vec<String>,
 }
 
 /// A report that a daemon has kept.
@@ -397,8 +401,10 @@ pub enum Shown {
         /// Over several lines.
         text: String,
     },
-    /// The reason why the lookup fails, or why hierad does not know the value.
+    /// The reason why the lookup fails.
     Error(String),
+    /// The reason why hierad does not know the value.
+    Unknown(String),
 }
 
 /// A key with its value on a node.
@@ -436,6 +442,8 @@ pub struct Ladder {
     pub shown: Option<Shown>,
     /// The levels, highest priority first.
     pub rungs: Vec<Rung>,
+    /// The blind spots at these levels.
+    pub blind_spots: Vec<BlindSpot>,
     /// The words of `puppet lookup --explain`, or `None` if they may show a secret.
     pub explanation: Option<String>,
 }
@@ -476,8 +484,8 @@ pub enum RungState {
     NoFile,
     /// Something that cannot be read, so the lookup fails.
     Broken,
-    /// A path that leads out of the repository: something may be there on the server.
-    Unseen,
+    /// A blind spot: a path that leads out of the repository, where something may be on the server.
+    Blind,
     /// A function that is asked for each key, or a file that only it reads.
     Asked,
 }
@@ -497,6 +505,8 @@ pub struct Key {
     pub more: usize,
     /// The number of nodes without a value.
     pub without: usize,
+    /// The blind spots at levels above those that the values come from.
+    pub blind_spots: Vec<BlindSpot>,
 }
 
 /// Some of the nodes with one value of a key.

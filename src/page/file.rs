@@ -5,20 +5,19 @@ use maud::{Markup, html};
 use super::Address;
 use super::address::file_path;
 use super::content::{File, FileEntry};
-use super::parts::{at, value};
+use super::parts::{at, levels_above, value};
 use crate::report::{count, number};
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, file: &File) -> Markup {
-    let File { path, commit, nodes, of, fault, options, is_read_by_functions, entries, count: all, is_later, next } =
-        file;
+    let File { path, commit, nodes, of, fault, options, entries, count: all, is_later, next, .. } = file;
     html! {
         h1 { (visible(path)) }
         (at(address, commit))
         p {
-            @match (*nodes, *is_read_by_functions) {
-                (0, false) => "No node's hierarchy leads to this file, so none of its lines does anything.",
-                (0, true) => "No node's hierarchy leads to this file. What functions make of it is not known here.",
+            @match (*nodes, file.is_read_by_functions) {
+                (0, false) => "No known node reads this file, so none of its lines does anything.",
+                (0, true) => "No known node reads this file. What functions make of it is unknown.",
                 (_, of_functions) => {
                     (number(*nodes)) " of " (count(*of, "node")) " read it. "
                     @match fault {
@@ -26,10 +25,11 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
                         None => (idle(entries, *all)),
                     }
                     @if of_functions { " What functions make of it is not in these numbers." }
-                    @if let Some(line) = options { " What the " code { "lookup_options" } " on line " (line) " do is not judged here." }
+                    @if let Some(line) = options { " What the " code { "lookup_options" } " on line " (line) " do is not in these numbers." }
                 }
             }
         }
+        (levels_above(&file.blind_spots, "this file, and may have its keys"))
         @if *is_later { p { a href=(address.file(path)) { "From the beginning of the file" } } }
         @if !entries.is_empty() {
             table.values {
@@ -107,7 +107,7 @@ impl FileEntry {
         let all = [
             (self.hidden, "a higher level hides it"),
             (self.repeated, "a lower level has the same"),
-            (self.unknown, "that is unknown, or the lookup fails"),
+            (self.unknown, "its effect is unknown, or the lookup fails"),
         ];
         all.into_iter().filter(|(count, _)| *count > 0)
     }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{Distinct, Holders, Key};
-use super::parts::{at, found, origins, value};
+use super::parts::{at, found, levels_above, origins, value};
 use crate::report::{count, number};
 use crate::visible::visible;
 
@@ -22,6 +22,7 @@ pub(super) fn view(address: &Address, key: &Key) -> Markup {
             tbody { @for (position, one) in (1..).zip(&key.values) { (row(address, key, (position, one))) } }
         }
         @if key.more > 0 { p.quiet { "and " (count(key.more, "more value")) } }
+        (levels_above(&key.blind_spots, "these values, and may have the key"))
     }
 }
 

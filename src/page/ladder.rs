@@ -4,7 +4,8 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{Ladder, Rung, RungState};
-use super::parts::{at, place, value};
+use super::parts::{at, blind_spots, place, value};
+use crate::report::count;
 use crate::visible::{visible, visible_lines};
 
 pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
@@ -32,6 +33,12 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
             }
             tbody { @for rung in &ladder.rungs { (row(address, rung)) } }
         }
+        @if !ladder.blind_spots.is_empty() {
+            details.quiet {
+                summary { (count(ladder.blind_spots.len(), "blind spot")) ": what to do" }
+                (blind_spots(&ladder.blind_spots))
+            }
+        }
         @match &ladder.explanation {
             Some(explanation) => {
                 details {
@@ -57,7 +64,7 @@ fn row(address: &Address, rung: &Rung) -> Markup {
         RungState::Absent => ("absent", "no such key"),
         RungState::NoFile => ("absent", "no such file"),
         RungState::Broken => ("read", "cannot be read, so the lookup fails"),
-        RungState::Unseen => ("unseen", "cannot be seen from here; on the server it may have the key"),
+        RungState::Blind => ("blind", "blind spot, on the server it may have the key"),
         RungState::Asked => ("absent", "asked key by key"),
     };
     html! {
@@ -80,6 +87,6 @@ fn row(address: &Address, rung: &Rung) -> Markup {
 impl Rung {
     /// Returns true if there is a file.
     fn is_file(&self) -> bool {
-        !matches!(self.state, RungState::NoFile | RungState::Unseen | RungState::Asked)
+        !matches!(self.state, RungState::NoFile | RungState::Blind | RungState::Asked)
     }
 }

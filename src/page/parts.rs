@@ -1,14 +1,19 @@
 //! The parts that several views share.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Origin, Shown};
+use super::content::{BlindSpot, Origin, Shown};
 use crate::report::{count, number, shorten};
 use crate::visible::{visible, visible_lines};
 
 /// The columns of a value on one line.
 const COLUMNS: usize = 100;
+
+/// The maximum number of levels that a sentence names.
+const MAX_LEVELS: usize = 3;
 
 /// The fields of a form that keep the repository and the revision.
 pub(super) fn hidden(address: &Address) -> Markup {
@@ -34,12 +39,16 @@ pub(super) fn search_field(address: &Address, path: &str, text: &str, label: &st
 pub(super) fn value(shown: &Shown) -> Markup {
     let (line, text) = match shown {
         Shown::Value { line, text } => (line.as_str(), text),
-        Shown::Error(text) => (text.lines().next().unwrap_or_default(), text),
+        Shown::Error(text) | Shown::Unknown(text) => (text.lines().next().unwrap_or_default(), text),
     };
     let is_short =
         line.chars().count() <= COLUMNS && (line.len() == text.len() || matches!(shown, Shown::Value { .. }));
     html! {
-        @if matches!(shown, Shown::Error(_)) { span.word.alarm { "fails" } }
+        @match shown {
+            Shown::Error(_) => span.word.alarm { "fails" },
+            Shown::Unknown(_) => span.word.doubt { "unknown" },
+            Shown::Value { .. } => {}
+        }
         @if is_short {
             code { (visible(line)) }
         } @else {
@@ -78,6 +87,44 @@ pub(super) fn at(address: &Address, commit: &str) -> Markup {
                 None => "at ",
             }
             a href=(address.commit(commit)) { code { (short) } }
+        }
+    }
+}
+
+/// Blind spots, with their remedies.
+pub(super) fn blind_spots(spots: &[BlindSpot]) -> Markup {
+    html! {
+        @for BlindSpot { message, remedy, .. } in spots {
+            div.panel.doubt {
+                div.body {
+                    (visible(message))
+                    @if let Some((words, yaml)) = remedy {
+                        br;
+                        "What to do: " (visible(words))
+                        @if let Some(yaml) = yaml { ":" pre { (visible_lines(yaml)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Blind spots at levels that count before `what`, folded, with what they may have.
+pub(super) fn levels_above(spots: &[BlindSpot], what: &str) -> Markup {
+    let names: BTreeSet<&str> = spots.iter().flat_map(|spot| &spot.levels).map(String::as_str).collect();
+    let shown: Vec<String> = names.iter().take(MAX_LEVELS).map(|name| format!("'{name}'")).collect();
+    let more = names.len() - shown.len();
+    html! {
+        @if !spots.is_empty() {
+            details.quiet {
+                summary {
+                    (count(spots.len(), "blind spot")) ": " (visible(&shown.join(", ")))
+                    @if more > 0 { " and " (count(more, "more level")) }
+                    @if names.len() == 1 { " counts" } @else { " count" }
+                    " before " (what) " on the server"
+                }
+                (blind_spots(spots))
+            }
         }
     }
 }

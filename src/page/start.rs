@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::content::{BlindSpot, Live, Start, StoredReport, Work};
+use super::content::{Live, Start, StoredReport, Work};
 use super::lists::entries;
-use super::parts::at;
+use super::parts::{at, blind_spots};
 use super::{Address, Frame};
-use crate::report::{count, number};
-use crate::visible::{visible, visible_lines};
+use crate::report::count;
+use crate::visible::visible;
 
 pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
     let address = &frame.address;
@@ -18,25 +18,14 @@ pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
             li { a href=(address.to("/nodes", &[])) { b { (count(start.nodes, "node")) } } }
             li { a href=(address.to("/keys", &[])) { b { (count(start.keys, "key")) } } }
             @if !start.blind_spots.is_empty() {
-                li.doubt { b { (number(start.blind_spots.len())) } " never seen" }
+                li.doubt { a href="#blind-spots" { b { (count(start.blind_spots.len(), "blind spot")) } } }
             }
         }
         (repositories(frame))
         (branches(address, &start.branches))
         @if !start.blind_spots.is_empty() {
-            h2 { "What cannot be seen" }
-            @for BlindSpot { message, remedy } in &start.blind_spots {
-                div.panel.doubt {
-                    div.body {
-                        (visible(message))
-                        @if let Some((words, yaml)) = remedy {
-                            br;
-                            (visible(words))
-                            @if let Some(yaml) = yaml { ":" pre { (visible_lines(yaml)) } }
-                        }
-                    }
-                }
-            }
+            h2 id="blind-spots" { "Blind spots" }
+            (blind_spots(&start.blind_spots))
         }
         div data-live="/live" aria-live="polite" { (live(&start.live)) }
         h2 { "Last commits" }

@@ -105,6 +105,14 @@ impl Revision {
         self.classes().flat_map(|(class, _)| class.locations().filter_map(path)).collect()
     }
 
+    /// Returns the names of the levels that lead to the file at `path` on some node.
+    pub fn levels_of_file(&self, path: &str) -> BTreeSet<Arc<str>> {
+        let has_file = |level: &&Arc<Level>| {
+            level.locations.iter().any(|location| location.file().is_some_and(|(other, _)| **other == *path))
+        };
+        self.classes().flat_map(|(class, _)| class.levels().filter(has_file).map(|level| level.name.clone())).collect()
+    }
+
     /// Returns the paths of all data files that levels may read, and of those that some node's hierarchy leads to.
     pub fn data_files(&self) -> BTreeSet<Arc<str>> {
         let mut files = self.reached_files();

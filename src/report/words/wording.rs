@@ -438,7 +438,7 @@ impl Leaf {
 }
 
 /// The name of a blind spot that exists both before and after a commit.
-const STANDING: &str = "standing blind spot";
+pub(in crate::report) const STANDING: &str = "standing blind spot";
 
 /// The maximum number of paths that the headline names.
 const MAX_PATHS: usize = 3;

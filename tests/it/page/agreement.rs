@@ -373,7 +373,7 @@ fn levels_that_cannot_be_read_or_seen_are_told() {
         text(&rows(&document, "ladder").into_iter().find(of_path).unwrap()[2])
     };
     assert!(word("data/roles/web.yaml").starts_with("cannot be read, so the lookup fails: "), "{document}");
-    assert!(word("data/nodes/web01.yaml").starts_with("cannot be seen from here; on the server it may"), "{document}");
+    assert!(word("data/nodes/web01.yaml").starts_with("blind spot, on the server it may"), "{document}");
     assert_eq!(word("data/common.yaml"), "has the key, whose lookup fails");
 }
 
@@ -394,8 +394,31 @@ fn variables_are_those_that_the_revision_reads() {
         assert!(body.contains("facts.site") && !body.contains("owner"), "{path}: {body}");
     }
     let file = page.get("/files/data/common.yaml?rev=HEAD~1").body;
-    assert!(file.contains("What the <code>lookup_options</code> on line 2 do is not judged here."), "{file}");
+    assert!(file.contains("What the <code>lookup_options</code> on line 2 do is not in these numbers."), "{file}");
     let told = page.get("/what-if?node=web01&set=facts.owner%3Dx").body;
     assert!(told.contains("no data and no hierarchy reads this variable"), "{told}");
     assert!(page.get("/what-if?node=web01&set=facts.owner%3Dx&rev=HEAD~1").body.contains("1 key changes"));
+}
+
+#[test]
+fn levels_above_that_cannot_be_seen_are_told() {
+    let site = Sandbox::of(SITE);
+    std::fs::create_dir_all(site.root().join("data/nodes")).unwrap();
+    std::os::unix::fs::symlink("/etc/hierad-nothing.yaml", site.root().join("data/nodes/web01.yaml")).unwrap();
+    site.commit("a link out");
+    let page = Daemon::serve(site.root(), "");
+    assert!(page.get("/").ok().contains("<a href=\"#blind-spots\"><b>1 blind spot</b></a>"));
+    for (path, words) in [
+        ("/keys/port", "these values, and may have the key"),
+        ("/files/data/common.yaml", "this file, and may have its keys"),
+    ] {
+        let document = page.get(path).ok().to_owned();
+        let told = format!("1 blind spot: 'Node' counts before {words} on the server");
+        assert!(document.contains(&told), "{document}");
+        assert!(document.contains("outside-repository: ["), "{document}");
+    }
+    assert!(page.get("/nodes/web01?key=port").ok().contains("outside-repository: ["));
+    for path in ["/nodes/db01?key=port", "/files/data/roles/db.yaml"] {
+        assert!(!page.get(path).ok().contains("blind spot"), "{path}");
+    }
 }

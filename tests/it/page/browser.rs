@@ -32,8 +32,9 @@ fn views_are_sound_in_a_browser() {
         "-- data/common.yaml\nmotd: a word\nntp: [a, c]\nusers: {ada: {uid: 1, shell: /bin/sh}}\nbad: '%{nope(1)}'\n\
          long::enough::to::be::wider::than::a::small::window::of::a::phone: \"0123456789 0123456789 0123456789 \
          0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789\"\n\
-         -- data/roles/web.yaml\nport: 8080\nntp: [d]\n-- data/nodes/web01.yaml\nport: 81\n",
+         -- data/roles/web.yaml\nport: 8080\nntp: [d]\n-- data/nodes/web01.yaml\nport: 81\n-- data/nodes/none.yaml\nport: 1\n",
     );
+    std::os::unix::fs::symlink("/etc/hierad-nothing.yaml", site.root().join("data/nodes/db01.yaml")).unwrap();
     let commit = site.commit("several things at once, in a subject that is long enough to need more than one line");
     let views = [
         "/",
@@ -55,6 +56,9 @@ fn views_are_sound_in_a_browser() {
         "/search?search=w",
         "/nodes/none",
         "/keys/none",
+        "/nodes/web01?key=none",
+        "/search?search=prot",
+        &format!("/diff?from={commit}~&to={commit}"),
     ];
     check(&Daemon::serve(site.root(), ""), &views);
 }

@@ -29,5 +29,9 @@ pub(super) fn text(html: &str) -> String {
 pub(super) fn value(cell: &str) -> Result<serde_json::Value, String> {
     let codes = all(cell, "<code>(.*?)</code>");
     let last = codes.last().unwrap();
-    if cell.contains("fails</span>") { Err(last.clone()) } else { Ok(serde_json::from_str(last).unwrap()) }
+    if ["fails", "unknown"].iter().any(|word| cell.contains(&format!("{word}</span>"))) {
+        Err(last.clone())
+    } else {
+        Ok(serde_json::from_str(last).unwrap())
+    }
 }

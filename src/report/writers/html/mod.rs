@@ -25,7 +25,7 @@ use crate::report::build::causing::Range;
 use crate::report::words::links::address;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::visible;
-use crate::report::words::wording::{author_name, count, findings_heading, number};
+use crate::report::words::wording::{STANDING, author_name, count, findings_heading, number};
 use crate::report::{
     Between, BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Remedy, Report, branch_label,
 };
@@ -257,8 +257,8 @@ fn head(report: &Report) -> Markup {
             @if fails > 0 { li.alarm { b { (number(fails)) } " failing" } }
             @if let Some(lines) = report.lines_summary() { li { (lines) } }
             @let (new, standing) = (report.spots(false).count(), report.spots(true).count());
-            @if new > 0 { li.doubt { b { (number(new)) } " not seen" } }
-            @if standing > 0 { li { b { (number(standing)) } " never seen" } }
+            @if new > 0 { li.doubt { b { (count(new, "blind spot")) } } }
+            @if standing > 0 { li { b { (count(standing, STANDING)) } } }
         }
     }
 }

@@ -30,7 +30,7 @@ impl EffectiveValues {
             nodes: request.nodes.iter().map(|node| node.as_str().to_owned()).collect(),
             entries,
             next: found.next.map(|place| place.to_string()),
-            unseen: found.blind_spots.iter().cloned().chain(masked).collect(),
+            blind_spots: found.blind_spots.iter().cloned().chain(masked).collect(),
             timeline,
         }))
     }

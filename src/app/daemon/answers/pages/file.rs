@@ -1,6 +1,6 @@
 //! A data file, with what its entries decide.
 
-use super::{Result, part};
+use super::{Result, blind_levels, counts_before, part};
 use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
 use crate::hiera::Outcome;
@@ -40,6 +40,8 @@ pub(super) fn content(
     }
     let found = pipeline.file_use(&revision, path, (from, KEYS), WORK).map_err(broken)?;
     let FileUse { nodes, fault, options, entries, count, next } = found.unwrap_or_default();
+    let levels = revision.levels_of_file(path);
+    let blind_spots = blind_levels(pipeline, requested, &nodes, |level| counts_before(level, &levels))?;
     Ok(Content::File(File {
         path: path.to_owned(),
         commit: requested.commit.to_string(),
@@ -48,6 +50,7 @@ pub(super) fn content(
         fault,
         options,
         is_read_by_functions: revision.functions_may_read(path),
+        blind_spots,
         entries: entries.into_iter().map(|entry| shown(entry, pipeline)).collect(),
         count,
         is_later: !matches!(from, FilePlace::After(None)),

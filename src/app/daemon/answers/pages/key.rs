@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Result, origins, part, shown};
+use super::{Result, blind_levels, counts_before, origins, part, shown};
 use crate::app::daemon::answers::{RequestedRevision, broken, unknown_key};
 use crate::daemon::http::AnswerError;
 use crate::fleet::{Answer, Revision};
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::explain::provenance::contributions;
+use crate::node::NodeSet;
 use crate::page::content::{Content, Distinct, Holders, Key};
 use crate::pipeline::Pipeline;
 use crate::report::{count, described};
@@ -72,8 +73,11 @@ pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: 
             origins: origins(&contributions(&recorder.finish(), key)),
         })
     };
-    let values = answers.iter().zip(who).filter_map(distinct).collect();
+    let values: Vec<Distinct> = answers.iter().zip(who).filter_map(distinct).collect();
+    let levels = values.iter().flat_map(|one| &one.origins).map(|origin| origin.level.as_str().into()).collect();
+    let on = NodeSet::union_of(fleet.len(), answers.iter().map(|answer| answer.nodes.clone()));
+    let blind_spots = blind_levels(pipeline, requested, &on, |level| counts_before(level, &levels))?;
     let (nodes, without) = (fleet.len(), fleet.len() - with);
     let (key, commit) = (key.to_string(), requested.commit.to_string());
-    Ok(Content::Key(Key { key, commit, nodes, values, more, without }))
+    Ok(Content::Key(Key { key, commit, nodes, values, more, without, blind_spots }))
 }

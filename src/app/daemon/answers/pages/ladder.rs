@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Result, shown, written};
+use super::{Result, blind_levels, shown, written};
 use crate::app::daemon::answers::{RequestedRevision, broken, node_named};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
@@ -12,8 +12,10 @@ use crate::hiera::explain::{Event, Places, Recorder, Step};
 use crate::hiera::hierarchy::{self, Location};
 use crate::hiera::layer::LayerId;
 use crate::hiera::{LookupKey, Outcome};
+use crate::node::NodeSet;
 use crate::page::content::{Content, Ladder, Rung, RungState};
 use crate::pipeline::Pipeline;
+use crate::report::UnseenLevel;
 use crate::tree::{Target, follow};
 use crate::value::ValuePath;
 
@@ -38,13 +40,16 @@ pub(super) fn content(
     let is_known_to_be_open = matches!(&outcome, Outcome::Found(value) if !is_secret(value));
     let may_explain = is_known_to_be_open || !has_values(&steps);
     let is_open = is_known_to_be_open && !steps.has_secrets();
-    let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open };
+    let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open }.all(key);
+    let is_rung = |level: &UnseenLevel| rungs.iter().any(|rung| rung.level == level.name);
+    let blind_spots = blind_levels(pipeline, requested, &NodeSet::from_iter([id]), is_rung)?;
     Ok(Content::Ladder(Ladder {
         node: pipeline.fleet.name(id).to_string(),
         key: key.to_owned(),
         commit: requested.commit.to_string(),
         shown: shown(&outcome, disclosure),
-        rungs: rungs.all(key),
+        rungs,
+        blind_spots,
         explanation: may_explain.then(|| disclosure.step(steps).text(Places::Shown)),
     }))
 }
@@ -105,7 +110,7 @@ impl Rungs<'_> {
         };
         if location.is_absent() {
             let reason = none.path.as_deref().and_then(|path| self.led_out(path));
-            let state = if reason.is_some() { RungState::Unseen } else { RungState::NoFile };
+            let state = if reason.is_some() { RungState::Blind } else { RungState::NoFile };
             return Rung { state, reason, ..none };
         }
         let Some((path, file)) = location.file() else {

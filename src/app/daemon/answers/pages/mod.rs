@@ -10,6 +10,7 @@ mod reports;
 mod search;
 mod timeline;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{EffectiveValues, RequestedRevision, broken, check_still_wanted};
@@ -20,10 +21,11 @@ use crate::git::{BranchPatterns, CommitInfo};
 use crate::hiera::explain::provenance::Contribution;
 use crate::hiera::{LookupError, Outcome};
 use crate::history::commits::Span;
+use crate::node::NodeSet;
 use crate::page::content::{BlindSpot, Commits, Content, Entry, Live, Names, Origin, Shown, Start};
 use crate::pipeline::{FilePlace, Pipeline};
 use crate::puppet::json::{compact, pretty};
-use crate::report;
+use crate::report::{self, UnseenLevel};
 use crate::value::{Value, ValuePath};
 use crate::workers::Stop;
 
@@ -98,7 +100,7 @@ impl EffectiveValues {
             nodes: pipeline.fleet.len(),
             keys: revision.keys.len(),
             branches: branches.into_keys().map(|branch| branch.to_string()).collect(),
-            blind_spots: spots.into_iter().map(unseen).collect(),
+            blind_spots: spots.into_iter().map(blind_spot).collect(),
             commits: self.some_commits(requested, None, LAST_COMMITS)?.0,
             live: Live::default(),
         })))
@@ -129,9 +131,30 @@ impl EffectiveValues {
     }
 }
 
-fn unseen(spot: report::BlindSpot) -> BlindSpot {
+/// Returns the blind spots of some nodes at levels that are wanted, with the names of these.
+fn blind_levels(
+    pipeline: &Pipeline,
+    requested: &RequestedRevision,
+    nodes: &NodeSet,
+    is_wanted: impl Fn(&UnseenLevel) -> bool,
+) -> Result<Vec<BlindSpot>> {
+    let mut spots = pipeline.unseen_at(requested.point()).map_err(broken)?;
+    for spot in &mut spots {
+        spot.levels.retain(&is_wanted);
+    }
+    spots.retain(|spot| !spot.levels.is_empty() && !spot.nodes.intersection(nodes).is_empty());
+    Ok(spots.into_iter().map(blind_spot).collect())
+}
+
+/// Returns true if the level counts before one of `others`.
+fn counts_before(level: &UnseenLevel, others: &BTreeSet<Arc<str>>) -> bool {
+    !level.before.is_disjoint(others)
+}
+
+fn blind_spot(spot: report::BlindSpot) -> BlindSpot {
     let remedy = spot.fix.map(|remedy| (remedy.words, remedy.yaml));
-    BlindSpot { message: spot.message, remedy }
+    let levels = spot.levels.into_iter().map(|level| level.name).collect();
+    BlindSpot { message: spot.message, remedy, levels }
 }
 
 fn entry(CommitInfo { id, summary, author, time, .. }: CommitInfo) -> Entry {
@@ -159,6 +182,7 @@ fn shown(outcome: &Outcome, disclosure: &Disclosure) -> Option<Shown> {
             let value = disclosure.value(value);
             Some(Shown::Value { line: compact(&value), text: written(&value) })
         }
+        Outcome::Failed(error) if error.kind.is_unknown() => Some(Shown::Unknown(words(error, disclosure))),
         Outcome::Failed(error) => Some(Shown::Error(words(error, disclosure))),
         Outcome::NotFound => None,
     }
