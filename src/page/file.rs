@@ -43,27 +43,23 @@ pub(super) fn view(address: &Address, file: &File) -> Markup {
     }
 }
 
-/// The number of entries without effect.
+/// The number of entries without effect, among those that are shown.
 fn idle(entries: &[FileEntry], total: usize) -> Markup {
     let idle = entries.iter().filter(|entry| entry.is_idle()).count();
-    let all = count(total, "key");
-    let shown = if entries.len() < total {
-        format!("these {} of its {all}", number(entries.len()))
-    } else {
-        format!("its {all}")
-    };
-    let untold = entries.iter().filter(|entry| entry.decides == 0 && entry.unknown > 0).count();
+    let is_part = entries.len() < total;
+    let shown = count(entries.len(), "key") + if is_part { " shown here" } else { "" };
+    let unknown = entries.iter().filter(|entry| entry.decides == 0 && entry.unknown > 0).count();
     html! {
         @match (idle, entries.len()) {
             (_, 0) => "It has no keys.",
-            (0, _) if untold > 0 => {}
-            (0, 1) if total == 1 => "Its key decides something on some node.",
-            (0, _) => { "Each of " (shown) " decides something on some node." }
-            (1, _) => b { "Of " (shown) ", 1 decides nothing on any node." },
-            (_, _) => b { "Of " (shown) ", " (number(idle)) " decide nothing on any node." },
+            (0, _) if unknown > 0 => {}
+            (0, 1) => { "The " (shown) " decides something on some node." }
+            (0, _) => { "Each of the " (shown) " decides something on some node." }
+            (1, _) => b { "Of the " (shown) ", 1 decides nothing on any node." },
+            (_, _) => b { "Of the " (shown) ", " (number(idle)) " decide nothing on any node." },
         }
-        @if entries.len() < total { " The others are on other pages." }
-        @if untold > 0 { " Of " (shown) ", it cannot be told for " (number(untold)) " if it decides anything." }
+        @if unknown > 0 { " Of the " (shown) ", the effect of " (number(unknown)) " is unknown." }
+        @if is_part { " The file has " (count(total, "key")) ": what the others do is said where they are shown." }
     }
 }
 

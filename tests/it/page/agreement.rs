@@ -335,7 +335,7 @@ fn a_file_is_not_called_sound_where_that_is_unknown() {
     site.commit("a key that fails without the entry, too");
     let page = Daemon::serve(site.root(), "");
     let failing = page.get("/files/data/roles/web.yaml").ok().to_owned();
-    assert!(failing.contains("it cannot be told for 1 if it decides anything"), "{failing}");
+    assert!(failing.contains("the effect of 1 is unknown"), "{failing}");
     site.files("-- data/common.yaml\nmotd: [\n");
     site.commit("broken");
     let broken = page.get("/files/data/common.yaml").ok().to_owned();
