@@ -51,7 +51,7 @@ fn older(address: &Address, Changes { keys, nodes, .. }: &Changes, place: &str) 
     address.to("/changes", &all)
 }
 
-fn entry(address: &Address, Change { commit, is_of_facts, words }: &Change) -> Markup {
+fn entry(address: &Address, Change { commit, is_of_facts, lines }: &Change) -> Markup {
     html! {
         li {
             time datetime=(commit.time) { (day(&commit.time)) } " "
@@ -61,8 +61,7 @@ fn entry(address: &Address, Change { commit, is_of_facts, words }: &Change) -> M
                 a href=(address.commit(&commit.id)) { (visible(&commit.summary)) }
                 " " span.quiet { (visible(author_name(&commit.author))) }
             }
-            br;
-            code { (visible(words)) }
+            @for line in lines { br; code { (visible(line)) } }
         }
     }
 }

@@ -141,8 +141,8 @@ pub struct Change {
     pub commit: Entry,
     /// True if new facts changed the values.
     pub is_of_facts: bool,
-    /// The change in few words.
-    pub words: String,
+    /// The changes in few words.
+    pub lines: Vec<String>,
 }
 
 /// A data file, with what its entries decide.

@@ -83,6 +83,26 @@ pub(in crate::report) fn on_one_line(change: &LeafChange, columns: usize) -> Opt
     (used + both <= columns).then_some(sides)
 }
 
+/// Returns both sides of a change for one line, each cut off at `columns`, so that their first difference shows.
+pub(in crate::report) fn shortened(change: &KeyChange, columns: usize) -> Diff<Option<String>> {
+    let side = |outcome: Option<&Outcome>| match outcome? {
+        Outcome::Found(value) => Some(inline_shortened(value, MAX_COMPARED)),
+        Outcome::Failed(error) => Some(visible(&format!("error: {error}")).into_owned()),
+        Outcome::NotFound => None,
+    };
+    let sides = change.outcome.as_ref().map(|outcome| side(outcome.as_deref()));
+    match sides {
+        Diff { before: Some(before), after: Some(after) } => {
+            let (before, after) = shortened_to_difference(Diff::new(before, after), columns);
+            Diff::new(Some(before), Some(after))
+        }
+        sides => sides.map(|side| side.map(|text| shorten(&text, columns))),
+    }
+}
+
+/// The columns of a value within which a difference is looked for.
+const MAX_COMPARED: usize = 20_000;
+
 /// Returns both orders of items for one line, such as `[a, b] -> [b, a]`, or `None` if there are too many.
 fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
     let length = values.map(|value| match value {

@@ -36,7 +36,7 @@ pub(in crate::report) fn redacted(change: Change, disclosure: &Disclosure) -> Ch
 }
 
 /// Returns a note if the secrecy of a value changes.
-pub(super) fn secrecy_note(kind: LeafKind) -> Option<&'static str> {
+pub(in crate::report) fn secrecy_note(kind: LeafKind) -> Option<&'static str> {
     match kind {
         LeafKind::Sealed => Some("a secret now"),
         LeafKind::Unsealed => Some("a secret no longer"),

@@ -422,3 +422,32 @@ fn levels_above_that_cannot_be_seen_are_told() {
         assert!(!page.get(path).ok().contains("blind spot"), "{path}");
     }
 }
+
+#[test]
+fn changes_of_lists_and_hashes_show_both_sides() {
+    let site = Sandbox::of(SITE);
+    let long: Vec<String> = (0..40).map(|number| format!("server{number:02}")).collect();
+    site.write("data/common.yaml", format!("motd: hello\nntp: [x, y, z]\nlong: [{}]\n", long.join(", ")));
+    site.commit("other servers");
+    site.write("data/common.yaml", format!("motd: hello\nlong: [{}, other]\n", long[..39].join(", ")));
+    site.write("data/roles/web.yaml", "port: 81\n");
+    site.write("data/roles/db.yaml", "port: 82\n");
+    site.commit("no servers");
+    let page = Daemon::serve(site.root(), "");
+    for (key, lines) in [
+        (
+            "ntp",
+            &[
+                "ntp: - [\"x\", \"y\", \"z\"] on both nodes",
+                "ntp: [\"a\", \"b\"] -> [\"x\", \"y\", \"z\"] on both nodes",
+            ][..],
+        ),
+        ("port", &["port: 5432 -> 82 on 1 of 2 nodes", "port: 80 -> 81 on 1 of 2 nodes"]),
+    ] {
+        let shown = all(page.get(&format!("/changes?key={key}")).ok(), "<br><code>(.*?)</code>");
+        assert_eq!(shown[..lines.len()], *lines, "{key}");
+    }
+    let shown = all(page.get("/changes?key=long").ok(), "<br><code>(.*?)</code>");
+    assert!(shown[0].contains("long[39]: \"server39\" -> \"other\" on both nodes"), "{shown:?}");
+    assert!(shown[1].starts_with("long: + [\"server00\", ") && shown[1].contains("… on both nodes"), "{shown:?}");
+}

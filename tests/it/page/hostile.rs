@@ -131,6 +131,11 @@ fn secrets_reach_no_page() {
         encrypted("hunter2 is the password", 1)
     ));
     let commit = site.commit("secrets").to_string();
+    for (number, word) in [(1, "hunter2"), (2, "hunter2 again")] {
+        let secret = encrypted(word, number);
+        site.write("data/secrets.yaml", format!("password: {secret}\nmixed: {{number: {number}, word: '{secret}'}}\n"));
+        site.commit("a secret in a hash");
+    }
     let page = Daemon::serve(site.root(), "");
     let mut fingerprints = 0;
     for view in [
@@ -142,6 +147,8 @@ fn secrets_reach_no_page() {
         "/nodes/web01?key=hidden.word.more".to_owned(),
         "/nodes/web01?key=hidden.0".to_owned(),
         "/changes?key=hidden".to_owned(),
+        "/changes?key=mixed".to_owned(),
+        "/changes?key=password".to_owned(),
         "/check".to_owned(),
         "/files/data/common.yaml".to_owned(),
         "/search?search=what%20is%20writ".to_owned(),
@@ -160,4 +167,5 @@ fn secrets_reach_no_page() {
         fingerprints += answer.body.matches("secret").count();
     }
     assert!(fingerprints > 3);
+    assert!(page.get("/changes?key=mixed").ok().contains("mixed: {number: 1, word: "));
 }

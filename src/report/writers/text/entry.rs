@@ -5,10 +5,12 @@ use std::io::{self, Write};
 
 use super::page::{Line, Page};
 use super::{MIN_WIDTH, NEW, Options, PLAIN, QUIET, write_changes};
+use crate::diff::Diff;
 use crate::report::words::detail;
+use crate::report::words::secrets::secrecy_note;
 use crate::report::words::visible::{shorten, visible, wrap};
 use crate::report::words::wording::{author_name, count, day, number, share};
-use crate::report::{Between, Commit, KeyChange, Report};
+use crate::report::{Between, Commit, Count, KeyChange, Leaf, Report};
 
 /// The indent of a commit's message.
 const INDENT: usize = 4;
@@ -81,18 +83,54 @@ pub fn in_short(report: &Report) -> String {
     if others.iter().any(|change| change.key != first.key) {
         return report.headline();
     }
-    let on = if report.nodes.total == 1 { String::new() } else { format!(" on {}", share(report.nodes)) };
-    if let ([], [leaf]) = (others, &first.leaves[..])
-        && let Some(values) = detail::on_one_line(&leaf.change, COLUMNS)
-    {
-        let values = match (values.before, values.after) {
-            (Some(before), Some(after)) => format!("{before} -> {after}"),
-            (Some(gone), None) => format!("- {gone}"),
-            (None, Some(new)) => format!("+ {new}"),
-            (None, None) => String::new(),
-        };
-        return format!("{}: {values}{on}", leaf.path(first));
+    if others.is_empty() {
+        return change_in_short(report, first);
     }
     let labels: BTreeSet<&str> = report.changes.iter().map(KeyChange::label).collect();
-    format!("{} {}{on}", first.key, Vec::from_iter(labels).join(", "))
+    format!("{} {}{}", first.key, Vec::from_iter(labels).join(", "), on(report, report.nodes.changed))
+}
+
+/// Returns each of the changes in few words, at most `most` of them; one line for all if there are more, of several
+/// keys.
+pub fn each_in_short(report: &Report, most: usize) -> Vec<String> {
+    let changes = &report.changes;
+    let has_keys = changes.windows(2).any(|pair| pair[0].key != pair[1].key);
+    if changes.is_empty() || has_keys && changes.len() > most {
+        return vec![in_short(report)];
+    }
+    let more = changes.len().saturating_sub(most);
+    let shown = changes.iter().take(most).map(|change| change_in_short(report, change));
+    shown.chain((more > 0).then(|| format!("and {}", count(more, "more change")))).collect()
+}
+
+fn change_in_short(report: &Report, change: &KeyChange) -> String {
+    let on = on(report, change.nodes.len());
+    let Some((path, values)) = values_in_short(change) else { return format!("{} {}{on}", change.key, change.label()) };
+    let values = match (values.before, values.after) {
+        (Some(before), Some(after)) => format!("{before} -> {after}"),
+        (Some(gone), None) => format!("- {gone}"),
+        (None, Some(new)) => format!("+ {new}"),
+        (None, None) => String::new(),
+    };
+    format!("{path}: {values}{on}")
+}
+
+/// Returns both sides of a change on one line, shortened if they must be, with their path; `None` if the nodes have
+/// various values, or if a part of the value is a secret on one side only.
+fn values_in_short(change: &KeyChange) -> Option<(String, Diff<Option<String>>)> {
+    if let [leaf] = &change.leaves[..]
+        && let Some(values) = detail::on_one_line(&leaf.change, COLUMNS)
+    {
+        return Some((leaf.path(change), values));
+    }
+    let is_sealed = |leaf: &Leaf| secrecy_note(leaf.change.kind).is_some();
+    let can_be_told = change.variants.is_none() && !change.leaves.iter().any(is_sealed);
+    can_be_told.then(|| (change.key.to_string(), detail::shortened(change, COLUMNS)))
+}
+
+fn on(report: &Report, changed: usize) -> String {
+    match report.nodes {
+        Count { total: 1, .. } => String::new(),
+        nodes => format!(" on {}", share(Count { changed, ..nodes })),
+    }
 }

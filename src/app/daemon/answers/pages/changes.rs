@@ -9,8 +9,11 @@ use crate::daemon::http::{AnswerError, HistoryRequest};
 use crate::git::CommitId;
 use crate::page::content::{Change, Changes, Content};
 use crate::report::Report;
-use crate::report::writers::text::entry::in_short;
+use crate::report::writers::text::entry::each_in_short;
 use crate::workers::Stop;
+
+/// The maximum number of lines on the changes of a commit.
+const MAX_LINES: usize = 3;
 
 impl EffectiveValues {
     /// Returns some of the commits that changed the keys of a request, and the place where the next ones begin.
@@ -43,7 +46,7 @@ impl EffectiveValues {
         if let (true, Some(time)) = (is_of_facts, &report.facts_time) {
             commit.time.clone_from(time);
         }
-        Ok(Change { commit, is_of_facts, words: in_short(report) })
+        Ok(Change { commit, is_of_facts, lines: each_in_short(report, MAX_LINES) })
     }
 }
 
