@@ -28,7 +28,7 @@ use crate::visible::visible;
 
 pub use address::Address;
 
-use content::{Comparison, Content};
+use content::Content;
 use parts::search_field;
 
 /// The script of all views.
@@ -66,7 +66,7 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Key(key) => (key.key.clone(), key::view(address, key)),
         Content::Holders(holders) => (holders.key.clone(), key::holders(address, holders)),
         Content::Check(check) => ("Check".to_owned(), check::view(address, check)),
-        Content::Report(report) => (title_of(report), reports::view(address, report)),
+        Content::Report(report) => (reports::title(report), reports::view(address, report)),
         Content::WhatIf(what_if) => (format!("What if: {}", what_if.node), reports::what_if(address, what_if)),
         Content::Changes(changes) => ("Changes".to_owned(), changes::view(address, changes)),
         Content::Found(found) => (format!("Search: {}", found.search), lists::found_names(address, found)),
@@ -89,13 +89,6 @@ pub fn problem(address: &Address, title: &str, detail: &str, former_key: Option<
         }
     };
     whole(address, title, &body).into_string()
-}
-
-/// Returns the title of a comparison: that of a commit names it.
-fn title_of(Comparison { report, part, .. }: &Comparison) -> String {
-    let commit = report.commit.after.as_ref().filter(|_| part.as_ref().is_some_and(|part| part.from.is_none()));
-    let named = commit.map(|commit| format!("{}: ", commit.summary)).unwrap_or_default();
-    named + &report.headline()
 }
 
 /// Returns the document that links the same view of each of several repositories, with its parameters.

@@ -7,6 +7,7 @@ use super::content::{Comparison, Field, Part, WhatIf};
 use super::parts::hidden;
 use super::{Address, matrix};
 use crate::diagnostic::Place;
+use crate::git::CommitId;
 use crate::report::writers::html::{self as report, Links};
 use crate::report::{Between, count};
 use crate::visible::visible;
@@ -16,6 +17,9 @@ const BUDGET: usize = 150 << 10;
 
 /// The maximum number of variables in the form.
 const MAX_FIELDS: usize = 60;
+
+/// The number of digits of a commit's id.
+const SHORT: usize = 12;
 
 /// The minimum number of changes for which it is worth asking for a part.
 const MIN_CHANGES: usize = 10;
@@ -43,17 +47,38 @@ impl Links for Views<'_> {
     }
 }
 
+/// Returns the names of the two sides, or the subject of the commit.
+pub(super) fn title(Comparison { report, part, .. }: &Comparison) -> String {
+    match (&report.between, part, &report.commit.after) {
+        (Between::Nodes(nodes), ..) => nodes.arrow(),
+        (_, Some(Part { from: Some(from), to, .. }), _) => format!("{} -> {}", short(from), short(to)),
+        (_, _, Some(commit)) if !commit.summary.is_empty() => commit.summary.clone(),
+        _ => report.headline(),
+    }
+}
+
+/// Returns a revision as it is shown: the beginning of a full id.
+fn short(revision: &str) -> &str {
+    CommitId::from_hex(revision).and_then(|_| revision.get(..SHORT)).unwrap_or(revision)
+}
+
 pub(super) fn view(address: &Address, of: &Comparison) -> Markup {
+    compared(address, of, &html! { h1 { (visible(&title(of))) } })
+}
+
+/// A comparison below a heading.
+fn compared(address: &Address, of: &Comparison, heading: &Markup) -> Markup {
     let Comparison { report, part, .. } = of;
     let commit = |side: &Option<crate::report::Commit>| side.as_ref().map(|commit| commit.id.clone());
     let files = Address { revision: commit(&report.commit.after), ..address.clone() };
     let parent = commit(&report.commit.before).filter(|_| report.between == Between::Revisions);
+    let heading = html! { (heading) p.verdict { (visible(&report.result())) } };
     let overview = html! {
         @if let Some(part) = part { (form(address, part, report.changes.len())) }
         (matrix::view(report))
     };
     html! {
-        (report::body(report, BUDGET, &Views { address, files, of }, &overview))
+        (report::body(report, BUDGET, &Views { address, files, of }, [&heading, &overview]))
         @if let Some(parent) = parent { p { a href=(address.commit(&parent)) { "The commit before" } } }
     }
 }
@@ -95,7 +120,7 @@ pub(super) fn what_if(address: &Address, WhatIf { node, variables, others, notic
             }
         }
         @for notice in notices { div.panel.doubt { div.body { (visible(notice)) } } }
-        @if let Some(report) = report { (view(address, report)) }
+        @if let Some(report) = report { (compared(address, report, &html! { h2 { "The difference" } })) }
     }
 }
 

@@ -39,7 +39,7 @@ impl fmt::Display for ComparedNode {
 
 impl Diff<ComparedNode> {
     /// Returns both with the direction in which values are compared: `web01 -> web02`.
-    pub(in crate::report) fn arrow(&self) -> String {
+    pub(crate) fn arrow(&self) -> String {
         format!("{} -> {}", self.before, self.after)
     }
 }

@@ -108,7 +108,12 @@ impl Report {
             },
             Between::Nodes(compared) => format!("{}: ", in_headline(&compared.arrow())),
         };
-        format!("{facts}{}{}{}", self.narrowed_words(), self.verdict_line(), self.policies_summary())
+        facts + &self.result()
+    }
+
+    /// Returns the headline without the words on what is compared, for a place that says it.
+    pub fn result(&self) -> String {
+        format!("{}{}{}", self.narrowed_words(), self.verdict_line(), self.policies_summary())
     }
 
     /// Returns words such as `narrowed to data/common.yaml: `, or nothing if the report is whole.

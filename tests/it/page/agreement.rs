@@ -78,6 +78,11 @@ fn check_ladder(site: &Sandbox, page: &Daemon, (node, key): (&str, &str), rev: &
     }
 }
 
+/// The verdict of a view that compares.
+fn verdict(document: &str) -> String {
+    all(document, "<p class=\"verdict\">(.*?)</p>").pop().unwrap()
+}
+
 /// Follows the links of a report, and returns their number.
 fn check_links(page: &Daemon, document: &str) -> usize {
     let (_, main) = document.split_once("<main").unwrap();
@@ -97,13 +102,12 @@ fn check_links(page: &Daemon, document: &str) -> usize {
 
 /// Compares the report on some keys and nodes of a commit.
 fn check_part(site: &Sandbox, page: &Daemon, commit: &str) {
-    let headline = |path: &str| all(page.get(path).ok(), "<h1>(.*?)</h1>").pop().unwrap();
     for (asked, flags) in [("key=a", "--key a"), ("node=n2", "--node n2"), ("key=*d*&node=n[1", "--key *d* --node n[1")]
     {
         let printed = site.hierad(&format!("diff {commit}~ {commit} --allow-blind --format json {flags}"));
         let path = format!("/commits/{commit}?{asked}");
         if printed.status == 0 {
-            assert_eq!(headline(&path), read(printed.out)["headline"], "{flags}");
+            assert_eq!(verdict(page.get(&path).ok()), read(printed.out)["headline"], "{flags}");
         } else {
             assert!(printed.err.contains("matches --"), "{flags}: {}", printed.err);
             let refused = page.get(&path);
@@ -134,15 +138,18 @@ fn check_key(page: &Daemon, key: &str, values: &Values, rev: &str) {
 /// Compares the views that are reports, and those of the commits that changed a key; returns the number of commits.
 fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     let mut commits = 0;
-    let headline = |path: &str| all(page.get(path).ok(), "<h1>(.*?)</h1>").pop().unwrap();
+    let verdict_at = |path: &str| verdict(page.get(path).ok());
     let report = |arguments: &str| read(site.hierad(&format!("{arguments} --format json")).out);
-    assert_eq!(headline("/diff?from=HEAD~2&to=HEAD"), report("diff HEAD~2 HEAD --allow-blind")["headline"]);
+    assert_eq!(verdict_at("/diff?from=HEAD~2&to=HEAD"), report("diff HEAD~2 HEAD --allow-blind")["headline"]);
+    assert!(page.get("/diff?from=HEAD~2&to=HEAD").body.contains("<title>HEAD~2 -&gt; HEAD - hierad</title>"));
+    // The headline of two nodes begins with their names, which are the heading here.
+    let named = |document: &str| format!("{}: {}", all(document, "<h1>(.*?)</h1>")[0], verdict(document));
     let compared = report("compare --node n1 --node n3");
-    assert_eq!(headline("/compare?node=n1&node=n3"), compared["headline"]);
+    assert_eq!(named(page.get("/compare?node=n1&node=n3").ok()), compared["headline"]);
     let environments = page.get("/compare?node=n1&environment=x&environment=y");
     let printed = site.hierad("compare --node n1 --environment x --environment y --format json");
     match environments.status {
-        200 => assert_eq!(all(&environments.body, "<h1>(.*?)</h1>")[0], read(printed.out)["headline"]),
+        200 => assert_eq!(named(&environments.body), read(printed.out)["headline"]),
         _ => assert!(printed.err.contains("environment=y: no data and no hierarchy reads"), "{}", printed.err),
     }
     let printed = site.hierad("render --allow-blind --node n1 --set role=db --set site=y --format ndjson");
@@ -154,7 +161,7 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
     let without = &values["n1"];
     let added = with["values"].as_object().unwrap().keys().filter(|key| !without.contains_key(*key)).count();
     let changed = without.iter().filter(|one| !same(*one)).count() + added;
-    let said = headline("/what-if?node=n1&set=role%3Ddb&set=site%3Dy");
+    let said = verdict_at("/what-if?node=n1&set=role%3Ddb&set=site%3Dy");
     assert_eq!(said.contains("no effective change") || said.contains("no change seen"), changed == 0, "{said}");
     assert!(changed == 0 || said.contains(&format!("{changed} key")), "{changed}: {said}");
     let unread = page.get("/what-if?node=n1&set=facts.rol%3Ddb&set=role%3Ddb").ok().to_owned();
@@ -173,8 +180,8 @@ fn check_reports(site: &Sandbox, page: &Daemon, values: &Values) -> usize {
         let field = |one: (&String, &String)| format!("&variable={}&value={}", encoded(one.0), encoded(&text(one)));
         format!("/what-if?node=n1{}", fields.iter().zip(&own).map(field).collect::<String>())
     };
-    assert_eq!(headline(&sent("db", "y")), said);
-    assert!(!page.get(&sent("web", "x")).ok().contains("by other facts of"));
+    assert_eq!(verdict_at(&sent("db", "y")), said);
+    assert!(!page.get(&sent("web", "x")).ok().contains("class=\"verdict\""));
     for key in ["a", "d"] {
         let document = page.get(&format!("/changes?key={key}")).ok().to_owned();
         let shown = all(&document, "</time> <a[^>]*>(.*?)</a>");
@@ -292,7 +299,8 @@ fn views_say_what_commands_say() {
             let commit = sandbox.git(["rev-parse", rev]);
             let report = read(sandbox.hierad(&format!("diff {commit}~ {commit} --allow-blind --format json")).ok());
             let document = page.get(&format!("/commits/{commit}")).ok().to_owned();
-            assert_eq!(all(&document, "<h1>(.*?)</h1>"), [report["headline"].as_str().unwrap()]);
+            assert_eq!(verdict(&document), report["headline"]);
+            assert_eq!(all(&document, "<h1>(.*?)</h1>"), [report["after"]["summary"].as_str().unwrap()]);
             links += check_links(&page, &document);
             check_part(&sandbox, &page, &commit);
             pages += 2;

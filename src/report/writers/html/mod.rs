@@ -108,18 +108,19 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     let names = nodes.json();
     let used = used + names.len();
     let body = Body { report, links: &options.link_base, nodes: Some(&nodes), budget: options.budget };
-    body.write((used, &html! {}), out)?;
+    let heading = html! { h1 { (visible(&report.headline())) } };
+    body.write(used, [&heading, &html! {}], out)?;
     write!(out, "{}</main><script type=\"application/json\" id=\"nodes\">{names}</script>", footer().into_string())?;
     writeln!(out, "<script>{script}</script></body></html>")
 }
 
-/// Returns the body of the page, for another page that has [`STYLE`], in about `budget` bytes. `overview` comes below
-/// the headline.
-pub fn body(report: &Report, budget: usize, links: &dyn Links, overview: &Markup) -> Markup {
+/// Returns the body of the page, for another page that has [`STYLE`], in about `budget` bytes: below a heading, with an
+/// overview before the details.
+pub fn body(report: &Report, budget: usize, links: &dyn Links, [heading, overview]: [&Markup; 2]) -> Markup {
     let mut out = Vec::new();
     let body = Body { report, links, nodes: None, budget };
     // Nothing can fail here.
-    _ = body.write((overview.0.len(), overview), &mut out);
+    _ = body.write(heading.0.len() + overview.0.len(), [heading, overview], &mut out);
     PreEscaped(String::from_utf8(out).unwrap_or_default())
 }
 
@@ -134,14 +135,15 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// Writes it, with an overview below the headline, if as many bytes are `used` by the rest.
-    fn write(self, (used, overview): (usize, &Markup), out: &mut dyn Write) -> io::Result<()> {
+    /// Writes it below a heading, with an overview before the details, if as many bytes are `used` by the rest.
+    fn write(self, used: usize, [heading, overview]: [&Markup; 2], out: &mut dyn Write) -> io::Result<()> {
         let Body { report, links, nodes, budget } = self;
         let room = budget / 8;
         let text = |parts: &[Markup]| parts.iter().map(|part| part.0.as_str()).collect::<String>();
         let above = text(&[
+            heading.clone(),
             head(report),
-            PreEscaped(overview.0.clone()),
+            overview.clone(),
             policies(report, room),
             blind_spots(report, false, room),
             index(report),
@@ -232,7 +234,6 @@ fn head(report: &Report) -> Markup {
         }
     };
     html! {
-        h1 { (visible(&report.headline())) }
         @if let Some(after) = &report.commit.after {
             div.commits {
                 @if let Between::Nodes(compared) = &report.between {
