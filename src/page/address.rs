@@ -50,6 +50,11 @@ impl Address {
         self.to(&commit_path(id), &[])
     }
 
+    /// Returns the address of the comparison of two revisions.
+    pub fn diff(&self, from: &str, to: &str) -> String {
+        Address { revision: None, ..self.clone() }.to("/diff", &[("from", from), ("to", to)])
+    }
+
     /// Returns the address of a line of a data file.
     pub fn line(&self, path: &str, line: Option<u32>) -> String {
         let line = line.map(|line| line.to_string()).unwrap_or_default();

@@ -275,6 +275,8 @@ pub struct Start {
     pub nodes: usize,
     /// The number of keys in the data.
     pub keys: usize,
+    /// The branch or another revision that is shown.
+    pub revision: String,
     /// The names of the branches.
     pub branches: Vec<String>,
     /// The blind spots of the last commit.

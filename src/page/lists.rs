@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{Commits, Entry, Found, FoundValue, Names};
-use super::parts::{found, next, search_field, value};
+use super::parts::{diff_form, found, next, search_field, value};
 use crate::report::{author_name, day, number};
 use crate::visible::visible;
 
@@ -80,6 +80,7 @@ pub(super) fn commits(address: &Address, commits: &Commits) -> Markup {
     html! {
         h1 { "Commits" }
         ul.actions { li { a href=(address.to("/changes", &[])) { "What did each of them change?" } } }
+        @if let [newest, .., oldest] = &commits.commits[..] { (diff_form(address, &oldest.id, address.revision.as_deref().unwrap_or(&newest.id))) }
         (entries(address, &commits.commits))
         (next(address, "/commits", "", commits.next.as_deref()))
     }

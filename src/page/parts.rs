@@ -24,6 +24,18 @@ pub(super) fn hidden(address: &Address) -> Markup {
     }
 }
 
+/// A form that compares two revisions.
+pub(super) fn diff_form(address: &Address, from: &str, to: &str) -> Markup {
+    html! {
+        form.fields action="/diff" {
+            @if let Some(repository) = &address.repository { input type="hidden" name="repository" value=(repository); }
+            label { "What changes from " input name="from" value=(from) autocomplete="off" spellcheck="false" required; }
+            label { "to " input name="to" value=(to) autocomplete="off" spellcheck="false" required; }
+            button { "Compare" }
+        }
+    }
+}
+
 /// A form that finds names with a text.
 pub(super) fn search_field(address: &Address, path: &str, text: &str, label: &str) -> Markup {
     html! {

@@ -71,15 +71,22 @@ fn compared(address: &Address, of: &Comparison, heading: &Markup) -> Markup {
     let Comparison { report, part, .. } = of;
     let commit = |side: &Option<crate::report::Commit>| side.as_ref().map(|commit| commit.id.clone());
     let files = Address { revision: commit(&report.commit.after), ..address.clone() };
-    let parent = commit(&report.commit.before).filter(|_| report.between == Between::Revisions);
+    let parent = commit(&report.commit.before);
     let heading = html! { (heading) p.verdict { (visible(&report.result())) } };
     let overview = html! {
         @if let Some(part) = part { (form(address, part, report.changes.len())) }
         (matrix::view(report))
     };
     html! {
-        (report::body(report, BUDGET, &Views { address, files, of }, [&heading, &overview]))
-        @if let Some(parent) = parent { p { a href=(address.commit(&parent)) { "The commit before" } } }
+        (report::body(report, BUDGET, &Views { address, files: files.clone(), of }, [&heading, &overview]))
+        @match (part, &files.revision) {
+            (Some(Part { from: Some(from), to, .. }), _) => { p { a href=(address.diff(to, from)) { "The other way round" } } }
+            (Some(_), Some(id)) => {
+                @if let Some(parent) = parent { p { a href=(address.commit(&parent)) { "The commit before" } } }
+                p { a href=(address.diff(id, address.revision.as_deref().unwrap_or("HEAD"))) { "What has changed since" } }
+            }
+            _ => {}
+        }
     }
 }
 

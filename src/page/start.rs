@@ -4,10 +4,13 @@ use maud::{Markup, html};
 
 use super::content::{Live, Start, StoredReport, Work};
 use super::lists::entries;
-use super::parts::{at, blind_spots};
+use super::parts::{at, blind_spots, diff_form};
 use super::{Address, Frame};
-use crate::report::count;
+use crate::report::{count, number};
 use crate::visible::visible;
+
+/// The maximum number of branches that are not folded.
+const MAX_BRANCHES: usize = 10;
 
 pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
     let address = &frame.address;
@@ -22,7 +25,7 @@ pub(super) fn view(frame: &Frame, start: &Start) -> Markup {
             }
         }
         (repositories(frame))
-        (branches(address, &start.branches))
+        (branches(address, start))
         @if !start.blind_spots.is_empty() {
             h2 id="blind-spots" { "Blind spots" }
             (blind_spots(&start.blind_spots))
@@ -49,25 +52,24 @@ fn repositories(frame: &Frame) -> Markup {
     }
 }
 
-fn branches(address: &Address, branches: &[String]) -> Markup {
+fn branches(address: &Address, Start { branches, revision, .. }: &Start) -> Markup {
+    let others: Vec<&str> = branches.iter().map(String::as_str).filter(|name| name != revision).collect();
     html! {
-        @if branches.len() > 1 {
-            p {
-                "Branches: "
-                @for (at, name) in branches.iter().enumerate() {
-                    @if at > 0 { ", " }
-                    @let there = Address { revision: Some(name.clone()), ..address.clone() };
-                    a href=(there.to("/", &[])) { (visible(name)) }
+        @if let Some(last) = others.last() {
+            h2 { "Other branches" }
+            details open[others.len() <= MAX_BRANCHES] {
+                summary { (number(others.len())) " besides " (visible(revision)) }
+                ul.list {
+                    @for name in &others {
+                        @let there = Address { revision: Some((*name).to_owned()), ..address.clone() };
+                        li {
+                            a href=(there.to("/", &[])) { (visible(name)) } ": "
+                            a href=(address.diff(revision, name)) { "what changes from " (visible(revision)) }
+                        }
+                    }
                 }
             }
-            form.fields action="/diff" {
-                @if let Some(repository) = &address.repository {
-                    input type="hidden" name="repository" value=(repository);
-                }
-                label { "What changes from " input name="from" value=(branches[0]) autocomplete="off"; }
-                label { "to " input name="to" value=(branches[branches.len() - 1]) autocomplete="off"; }
-                button { "Compare" }
-            }
+            (diff_form(address, revision, last))
         }
     }
 }

@@ -59,7 +59,7 @@ impl EffectiveValues {
             pipeline.cached_revision(requested.point()).map_err(broken)?;
             let pipeline = &pipeline.with_workers(self.workers(stop));
             let found = match &request.view {
-                View::Start => self.start(pipeline, &requested)?,
+                View::Start => self.start(pipeline, &requested, &request.revision)?,
                 View::Nodes { search, after } => {
                     let names = pipeline.fleet.iter().map(|(_, name)| name);
                     Content::Nodes(part(names, search, after.as_deref()))
@@ -90,13 +90,15 @@ impl EffectiveValues {
         })
     }
 
-    fn start(&self, pipeline: &Pipeline, requested: &RequestedRevision) -> Result<Content> {
+    fn start(&self, pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Content> {
         let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
         let spots = pipeline.unseen_at(requested.point()).map_err(broken)?;
         let all = BranchPatterns::new::<&str>(&[]).map_err(broken)?;
         let branches = self.workspace.repository.branches(&all).map_err(broken)?;
+        let checked_out = self.workspace.repository.branch().map_err(broken)?.filter(|_| name == "HEAD");
         Ok(Content::Start(Box::new(Start {
             commit: requested.commit.to_string(),
+            revision: checked_out.map_or_else(|| name.to_owned(), |branch| branch.to_string()),
             nodes: pipeline.fleet.len(),
             keys: revision.keys.len(),
             branches: branches.into_keys().map(|branch| branch.to_string()).collect(),
