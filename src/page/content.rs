@@ -39,7 +39,9 @@ pub enum Content {
     /// A part of the commits that changed values, newest first.
     Changes(Changes),
     /// Everything that has a text.
-    Found(Found),
+    Found(Box<Found>),
+    /// A key that no data of the revision has.
+    NoKey(NoKey),
 }
 
 /// The effect of other values of variables on a node.
@@ -253,6 +255,8 @@ pub struct Found {
     pub values: Vec<FoundValue>,
     /// True if there may be more of these.
     pub has_more_values: bool,
+    /// The keys that earlier commits had, if no key has the text.
+    pub former: Vec<String>,
 }
 
 /// A value that has a text.
@@ -348,6 +352,28 @@ pub struct Names {
     pub names: Vec<String>,
     /// The last of the names, if more follow.
     pub next: Option<String>,
+    /// The names that are similar to the text, if none has it.
+    pub near: Vec<String>,
+}
+
+/// A key that no data of the revision has.
+#[derive(Debug, Clone)]
+pub struct NoKey {
+    /// The key.
+    pub key: String,
+    /// The message, with similar keys.
+    pub message: String,
+    /// The revision whose history knows the key, if there is one.
+    pub known_at: Option<KnownAt>,
+}
+
+/// A revision whose history knows a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownAt {
+    /// The revision of the view: earlier commits had the key.
+    This,
+    /// The newest one.
+    Newest,
 }
 
 /// A commit in a list.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Distinct, Holders, Key};
+use super::content::{Distinct, Holders, Key, KnownAt, NoKey};
 use super::parts::{at, found, levels_above, origins, value};
 use crate::report::{count, number};
 use crate::visible::visible;
@@ -36,6 +36,24 @@ pub(super) fn holders(address: &Address, Holders { key, position, shown, names }
         ul.names { @for name in &names.names { li { a href=(address.node(name, Some(key))) { (visible(name)) } } } }
         @if let Some(after) = &names.next {
             p { a rel="next" href=(address.holders(key, *position, after)) { "Next" } }
+        }
+    }
+}
+
+/// A key that no data has.
+pub(super) fn none(address: &Address, NoKey { key, message, known_at }: &NoKey) -> Markup {
+    let newest = Address { revision: None, ..address.clone() };
+    html! {
+        h1 { "No such key" }
+        p { (visible(message)) }
+        @match known_at {
+            Some(KnownAt::This) => {
+                p { "Earlier commits had it: " a href=(address.to("/changes", &[("key", key)])) { "which commits changed it?" } }
+            }
+            Some(KnownAt::Newest) => {
+                p { "Other revisions have it: " a href=(newest.to("/changes", &[("key", key)])) { "which commits changed it?" } }
+            }
+            None => {}
         }
     }
 }

@@ -9,48 +9,68 @@ use crate::report::{author_name, day, number};
 use crate::visible::visible;
 
 pub(super) fn nodes(address: &Address, names: &Names) -> Markup {
-    list(address, names, ("Nodes", "/nodes", "node"), |name| address.node(name, None))
+    list(address, names, ("Nodes", "/nodes", "node"), |name| link(&address.node(name, None), name))
 }
 
 pub(super) fn keys(address: &Address, names: &Names) -> Markup {
-    list(address, names, ("Keys", "/keys", "key"), |name| address.key(name))
+    list(address, names, ("Keys", "/keys", "key"), |name| link(&address.key(name), name))
 }
 
 pub(super) fn files(address: &Address, names: &Names) -> Markup {
-    list(address, names, ("Data files", "/files", "file"), |path| address.file(path))
+    list(address, names, ("Data files", "/files", "file"), |path| link(&address.file(path), path))
+}
+
+fn link(href: &str, name: &str) -> Markup {
+    html! { a href=(href) { (visible(name)) } }
 }
 
 fn list(
     address: &Address,
     names: &Names,
     (title, path, noun): (&str, &str, &str),
-    link: impl Fn(&str) -> String,
+    item: impl Fn(&str) -> Markup,
 ) -> Markup {
     html! {
         h1 { (title) }
         (search_field(address, path, &names.search, &format!("Find a {noun}")))
         (found(names.found, names.total, noun, &names.search))
-        ul.names { @for name in &names.names { li { a href=(link(name)) { (visible(name)) } } } }
+        (near(names, &item))
+        ul.names { @for name in &names.names { li { (item(name)) } } }
         (next(address, path, &names.search, names.next.as_deref()))
     }
 }
 
+/// Names that are similar to a text that no name has.
+fn near(Names { near, .. }: &Names, item: &dyn Fn(&str) -> Markup) -> Markup {
+    html! {
+        @if !near.is_empty() {
+            p { "Did you mean " @for (at, name) in near.iter().enumerate() { @if at > 0 { ", " } (item(name)) } "?" }
+        }
+    }
+}
+
 pub(super) fn found_names(address: &Address, found_here: &Found) -> Markup {
-    let Found { search, nodes, keys, files, values, has_more_values } = found_here;
-    let some = |(title, noun, path): (&str, &str, &str), names: &Names, link: &dyn Fn(&str) -> String| {
+    let Found { search, nodes, keys, files, values, has_more_values, former } = found_here;
+    let is_empty = nodes.found + keys.found + files.found + values.len() == 0;
+    let some = |(title, noun, path): (&str, &str, &str), names: &Names, item: &dyn Fn(&str) -> Markup| {
         html! {
             h2 { (title) }
             (found(names.found, names.total, noun, search))
-            ul.names { @for name in &names.names { li { a href=(link(name)) { (visible(name)) } } } }
+            @if is_empty { (near(names, item)) }
+            ul.names { @for name in &names.names { li { (item(name)) } } }
             @if names.next.is_some() { p { a href=(address.to(path, &[("search", search)])) { "All of them" } } }
         }
     };
     html! {
         h1 { "Search" }
         (search_field(address, "/search", search, "Find a node, a key, a file or a value"))
-        (some(("Nodes", "node", "/nodes"), nodes, &|name| address.node(name, None)))
-        (some(("Keys", "key", "/keys"), keys, &|name| address.key(name)))
-        (some(("Data files", "file", "/files"), files, &|path| address.file(path)))
+        (some(("Nodes", "node", "/nodes"), nodes, &|name| link(&address.node(name, None), name)))
+        (some(("Keys", "key", "/keys"), keys, &|name| link(&address.key(name), name)))
+        @if !former.is_empty() {
+            p { "Earlier commits had:" }
+            ul.names { @for key in former { li { (link(&address.to("/changes", &[("key", key)]), key)) } } }
+        }
+        (some(("Data files", "file", "/files"), files, &|path| link(&address.file(path), path)))
         @if !search.is_empty() { (found_values(address, values, *has_more_values)) }
     }
 }

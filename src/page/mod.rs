@@ -69,6 +69,7 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Report(report) => (reports::title(report), reports::view(address, report)),
         Content::WhatIf(what_if) => (format!("What if: {}", what_if.node), reports::what_if(address, what_if)),
         Content::Changes(changes) => ("Changes".to_owned(), changes::view(address, changes)),
+        Content::NoKey(no_key) => ("No such key".to_owned(), key::none(address, no_key)),
         Content::Found(found) => (format!("Search: {}", found.search), lists::found_names(address, found)),
     };
     whole(address, &visible(&title), &body).into_string()
@@ -79,14 +80,11 @@ pub fn live(live: &content::Live) -> String {
     start::live(live).into_string()
 }
 
-/// Returns the document that says why there is no view. A key that is not there any more may have a history.
-pub fn problem(address: &Address, title: &str, detail: &str, former_key: Option<&str>) -> String {
+/// Returns the document that says why there is no view.
+pub fn problem(address: &Address, title: &str, detail: &str) -> String {
     let body = html! {
         h1 { (title) }
         p { (visible(detail)) }
-        @if let Some(key) = former_key {
-            p { a href=(address.to("/changes", &[("key", key)])) { "Commits that changed " (visible(key)) } }
-        }
     };
     whole(address, title, &body).into_string()
 }

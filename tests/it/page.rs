@@ -4,3 +4,4 @@ mod agreement;
 mod browser;
 mod hostile;
 mod html;
+mod names;

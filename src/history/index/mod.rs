@@ -11,7 +11,7 @@
 mod file;
 mod packed;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -148,6 +148,19 @@ impl Index {
         let masked = record.masked.iter().filter_map(|key| self.tables.text(*key));
         let masked = masked.filter(|key| (filter.key)(key)).cloned().collect();
         Known::Whole(CommitChanges::new(found, lines, (other_keys, masked)))
+    }
+
+    /// Returns the commits that changed keys that are wanted, with these.
+    pub fn keys_by_commit(&self, is_wanted: &dyn Fn(&str) -> bool) -> HashMap<CommitId, BTreeSet<&Arc<str>>> {
+        let mut found: HashMap<CommitId, BTreeSet<&Arc<str>>> = HashMap::new();
+        let is_wanted: Vec<bool> = self.tables.texts().map(|text| is_wanted(text)).collect();
+        for (commit, record) in &self.records {
+            let wanted = record.changes.iter().filter(|change| is_wanted.get(change.key as usize) == Some(&true));
+            for key in wanted.filter_map(|change| self.tables.text(change.key)) {
+                found.entry(*commit).or_default().insert(key);
+            }
+        }
+        found
     }
 
     /// Adds all that a commit changes, if that lasts.

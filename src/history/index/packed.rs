@@ -145,6 +145,10 @@ impl Tables {
         self.texts.get(at as usize)
     }
 
+    pub(super) fn texts(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.texts.iter()
+    }
+
     fn owned(&self, at: u32) -> Arc<str> {
         self.text(at).cloned().unwrap_or_default()
     }

@@ -94,7 +94,6 @@ fn only_what_the_server_has_is_loaded() {
     let near = [
         ("/nodes/web", "did you mean web01?"),
         ("/keys/prot", "did you mean port?"),
-        ("/keys/prot", "<a href=\"/changes?key=prot\">"),
         ("/what-if?node=web01&variable=role&value=bd", "role=bd: no node has this value; nodes have db, web"),
         ("/nodes/web01?rev=HEAD", "All of this is at <code>HEAD</code>"),
         ("/changes?key=&node=web*", "Changes on web*"),

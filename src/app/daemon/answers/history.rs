@@ -13,7 +13,7 @@ use crate::history::commits::Span;
 use crate::history::needle::Needle;
 use crate::history::{History, Query};
 use crate::node::NodeSet;
-use crate::pattern::any;
+use crate::pattern::{any, unmatched};
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::Report;
 use crate::report::writers::json;
@@ -93,10 +93,10 @@ impl<'q> Question<'q> {
     /// Fails if the last commit has none of the keys: their names may be wrong.
     fn check_keys(&self) -> Result<()> {
         let known = self.pipeline.keys(&[RevisionId::Commit(self.tip)]).map_err(failed)?;
-        if self.request.keys.is_empty() || known.iter().any(|key| any_matches(&self.request.keys, key)) {
-            return Ok(());
+        match unmatched(&self.request.keys, any_matches, || known.iter().map(|key| &**key)) {
+            None => Ok(()),
+            Some(text) => Err(AnswerError::Unknown(format!("no data file at {} has a key {text}", self.tip))),
         }
-        Err(AnswerError::Unknown(format!("no data file at {} has such a key", self.tip)))
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract;
-use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -211,7 +211,7 @@ pub(super) async fn nowhere(headers: HeaderMap) -> Response {
         return problem::nowhere().into_response();
     }
     let problem = Problem::unknown("there is no such page");
-    let document = page::problem(&Address::default(), problem.title(), problem.detail(), None);
+    let document = page::problem(&Address::default(), problem.title(), problem.detail());
     headers::limit(problem.answer(html(document)))
 }
 
@@ -227,25 +227,24 @@ async fn answer(
         return html(page::choice(&repositories, &parameters.pairs()));
     }
     let names: Vec<&str> = ["repository", "rev"].iter().chain(names).copied().collect();
-    let (mut address, mut former_key) = (Address::default(), None);
+    let mut address = Address::default();
     let found = async {
         let parameters = parameters.only(&names)?;
         let text = |name| parameters.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
         address = Address { repository: text("repository"), revision: text("rev") };
         let request = PageRequest { revision: revision(address.revision.as_deref())?, view: view(&parameters)? };
-        if let View::Key { key } = &request.view {
-            former_key = Some(key.clone());
-        }
         let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.page(&request, stop);
         with_daemon(state, state.ask(address.repository.as_deref(), ask).await?).await
     };
     match found.await {
         Ok(content) => {
+            let is_missing = matches!(content, Content::NoKey(_));
             let frame = Frame { address, repositories };
-            html(page::document(&frame, &content))
+            let status = if is_missing { StatusCode::NOT_FOUND } else { StatusCode::OK };
+            (status, html(page::document(&frame, &content))).into_response()
         }
         Err(problem) => {
-            let document = page::problem(&address, problem.title(), problem.detail(), former_key.as_deref());
+            let document = page::problem(&address, problem.title(), problem.detail());
             problem.answer(html(document))
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Result, blind_levels, counts_before, origins, part, shown};
-use crate::app::daemon::answers::{RequestedRevision, broken, unknown_key};
+use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
 use crate::fleet::{Answer, Revision};
 use crate::hiera::budget::Cost;
@@ -18,42 +18,36 @@ use crate::report::{count, described};
 const MAX_VALUES: usize = 50;
 const MAX_NAMES: usize = 5;
 
-/// Returns the nodes with the value of a key at a position, from 1, from one of them on.
+/// Returns the nodes with the value of a key at a position, from 1, from one of them on; `None` if no data has it.
 pub(super) fn holders(
     pipeline: &Pipeline,
     requested: &RequestedRevision,
     name: &str,
     (position, after): (usize, Option<&str>),
-) -> Result<Content> {
+) -> Result<Option<Content>> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let (key, answers) = answers(pipeline, &revision, requested, name)?;
+    let Some((key, answers)) = answers(pipeline, &revision, name) else { return Ok(None) };
     let found = answers.get(position.saturating_sub(1)).and_then(|answer| Some((answer, answer.nodes.first()?)));
     let shown = found.and_then(|(answer, first)| Some((answer, shown(&answer.on(first), &pipeline.disclosure)?)));
     let (answer, shown) = shown.ok_or_else(|| {
         AnswerError::Unknown(format!("'{key}' has {}, not {position}", count(answers.len(), "value")))
     })?;
     let names = part(pipeline.fleet.names(&answer.nodes), "", after);
-    Ok(Content::Holders(Holders { key: key.to_string(), position, shown, names }))
+    Ok(Some(Content::Holders(Holders { key: key.to_string(), position, shown, names })))
 }
 
-/// Returns a key and its values, that of most nodes first.
-fn answers(
-    pipeline: &Pipeline,
-    revision: &Revision,
-    requested: &RequestedRevision,
-    name: &str,
-) -> Result<(Arc<str>, Vec<Answer>)> {
-    let key = revision.keys.get(name).or_else(|| revision.key_of(&name.into()));
-    let key = key.ok_or_else(|| unknown_key(name, revision, requested))?;
+/// Returns a key and its values, that of most nodes first; `None` if no data has it.
+fn answers(pipeline: &Pipeline, revision: &Revision, name: &str) -> Option<(Arc<str>, Vec<Answer>)> {
+    let key = revision.keys.get(name).or_else(|| revision.key_of(&name.into()))?;
     let mut answers: Vec<Answer> = pipeline.effective(revision, [key]).keys.remove(key).unwrap_or_default();
     answers.sort_by_key(|answer| std::cmp::Reverse(answer.nodes.len()));
-    Ok((key.clone(), answers))
+    Some((key.clone(), answers))
 }
 
-/// Returns the distinct values of a key, and who has them.
-pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Content> {
+/// Returns the distinct values of a key, and who has them; `None` if no data has it.
+pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: &str) -> Result<Option<Content>> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let (key, mut answers) = answers(pipeline, &revision, requested, name)?;
+    let Some((key, mut answers)) = answers(pipeline, &revision, name) else { return Ok(None) };
     let key = &key;
     let with: usize = answers.iter().map(|answer| answer.nodes.len()).sum();
     let more = answers.len().saturating_sub(MAX_VALUES);
@@ -79,5 +73,5 @@ pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, name: 
     let blind_spots = blind_levels(pipeline, requested, &on, |level| counts_before(level, &levels))?;
     let (nodes, without) = (fleet.len(), fleet.len() - with);
     let (key, commit) = (key.to_string(), requested.commit.to_string());
-    Ok(Content::Key(Key { key, commit, nodes, values, more, without, blind_spots }))
+    Ok(Some(Content::Key(Key { key, commit, nodes, values, more, without, blind_spots })))
 }

@@ -19,17 +19,22 @@ use crate::report::UnseenLevel;
 use crate::tree::{Target, follow};
 use crate::value::ValuePath;
 
-/// Returns a key on a node, with each level from the top.
+/// Returns a key on a node, with each level from the top; `None` if no data has it.
 pub(super) fn content(
     pipeline: &Pipeline,
     requested: &RequestedRevision,
     (node, key): (&str, &str),
-) -> Result<Content> {
+) -> Result<Option<Content>> {
     let id = node_named(node, &pipeline.fleet)?;
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let recorder = Recorder::default();
     let of_node = revision.of_node(id);
     let (outcome, _) = of_node.explain(key, &recorder, Cost::OF_KEY);
+    let root = LookupKey::parse(key).map(|key| key.root);
+    let has_key = |root: &Arc<str>| revision.keys.contains(root) || revision.key_of(root).is_some();
+    if matches!(outcome, Outcome::NotFound) && !root.as_ref().is_ok_and(has_key) {
+        return Ok(None);
+    }
     let steps = recorder.finish();
     let whole = ValuePath::default();
     let used = contributions(&steps, key).iter().filter_map(|one| Some(one.origin_of(&whole)?.place.path)).collect();
@@ -43,7 +48,7 @@ pub(super) fn content(
     let rungs = Rungs { revision: &of_node, used, outcome: &outcome, is_open }.all(key);
     let is_rung = |level: &UnseenLevel| rungs.iter().any(|rung| rung.level == level.name);
     let blind_spots = blind_levels(pipeline, requested, &NodeSet::from_iter([id]), is_rung)?;
-    Ok(Content::Ladder(Ladder {
+    Ok(Some(Content::Ladder(Ladder {
         node: pipeline.fleet.name(id).to_string(),
         key: key.to_owned(),
         commit: requested.commit.to_string(),
@@ -51,7 +56,7 @@ pub(super) fn content(
         rungs,
         blind_spots,
         explanation: may_explain.then(|| disclosure.step(steps).text(Places::Shown)),
-    }))
+    })))
 }
 
 /// Returns true if a step has found a value.

@@ -3,6 +3,7 @@
 mod changes;
 pub(super) mod check;
 mod file;
+mod former;
 mod key;
 mod ladder;
 mod node;
@@ -23,6 +24,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::history::commits::Span;
 use crate::node::NodeSet;
 use crate::page::content::{BlindSpot, Commits, Content, Entry, Live, Names, Origin, Shown, Start};
+use crate::pattern::nearest;
 use crate::pipeline::{FilePlace, Pipeline};
 use crate::puppet::json::{compact, pretty};
 use crate::report::{self, UnseenLevel};
@@ -35,6 +37,9 @@ type Result<T> = std::result::Result<T, AnswerError>;
 const NAMES: usize = 200;
 const VALUES: usize = 100;
 const COMMITS: usize = 50;
+
+/// The maximum number of names that are similar to one that does not exist.
+const MAX_NEAR: usize = 3;
 
 /// The number of commits in the overview.
 const LAST_COMMITS: usize = 10;
@@ -58,6 +63,8 @@ impl EffectiveValues {
             // What the pipeline of one request reads is lost with it.
             pipeline.cached_revision(requested.point()).map_err(broken)?;
             let pipeline = &pipeline.with_workers(self.workers(stop));
+            let known =
+                |found: Option<Content>, key: &str| found.map_or_else(|| self.no_key(pipeline, &requested, key), Ok);
             let found = match &request.view {
                 View::Start => self.start(pipeline, &requested, &request.revision)?,
                 View::Nodes { search, after } => {
@@ -71,18 +78,18 @@ impl EffectiveValues {
                 View::Node { name, search, after } => {
                     node::content(pipeline, &requested, name, (search, after.as_deref()))?
                 }
-                View::Ladder { node, key } => ladder::content(pipeline, &requested, (node, key))?,
+                View::Ladder { node, key } => known(ladder::content(pipeline, &requested, (node, key))?, key)?,
                 View::Files { search, after } => file::list(pipeline, &requested, (search, after.as_deref()))?,
                 View::File { path, after, line } => {
                     let from = line.map_or(FilePlace::After(after.as_deref()), FilePlace::Line);
                     file::content(pipeline, &requested, path, from)?
                 }
                 View::Check => self.check(pipeline, &requested)?,
-                View::Key { key } => key::content(pipeline, &requested, key)?,
+                View::Key { key } => known(key::content(pipeline, &requested, key)?, key)?,
                 View::Holders { key, position, after } => {
-                    key::holders(pipeline, &requested, key, (*position, after.as_deref()))?
+                    known(key::holders(pipeline, &requested, key, (*position, after.as_deref()))?, key)?
                 }
-                View::Search { text } => search::content(pipeline, &requested, text)?,
+                View::Search { text } => self.found(pipeline, &requested, text)?,
                 _ => return Err(broken("this view is made elsewhere")),
             };
             check_still_wanted(stop)?;
@@ -168,13 +175,22 @@ fn part<'n>(names: impl Iterator<Item = &'n Arc<str>>, search: &str, after: Opti
     let mut total = 0;
     let wanted = search.to_lowercase();
     let all: Vec<&str> = names.inspect(|_| total += 1).map(|name| &**name).collect();
-    let found: Vec<&str> = all.into_iter().filter(|name| name.to_lowercase().contains(&wanted)).collect();
+    let found: Vec<&str> = all.iter().copied().filter(|name| name.to_lowercase().contains(&wanted)).collect();
+    let is_unknown = found.is_empty() && !search.is_empty();
+    let near = if is_unknown { nearest(search, all.into_iter(), MAX_NEAR) } else { Vec::new() };
     let rest = found.iter().copied().filter(|name| after.is_none_or(|after| *name > after));
     let mut names: Vec<String> = rest.take(NAMES + 1).map(str::to_owned).collect();
     let is_last = names.len() <= NAMES;
     names.truncate(NAMES);
     let next = names.last().filter(|_| !is_last).cloned();
-    Names { search: search.to_owned(), found: found.len(), total, names, next }
+    Names {
+        search: search.to_owned(),
+        found: found.len(),
+        total,
+        names,
+        next,
+        near: near.into_iter().map(str::to_owned).collect(),
+    }
 }
 
 /// Returns an outcome as it is shown, or `None` if there is no value.

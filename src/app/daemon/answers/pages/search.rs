@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Result, part, shown};
-use crate::app::daemon::answers::{RequestedRevision, broken};
+use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken};
 use crate::fleet::{Answer, Revision};
 use crate::page::content::{Content, Found, FoundValue, Shown};
 use crate::pipeline::Pipeline;
@@ -15,11 +15,25 @@ use crate::value::{Hash, Value};
 const MAX_KEYS: usize = 50;
 const MAX_VALUES: usize = 100;
 
+/// The maximum number of former keys.
+const MAX_FORMER: usize = 20;
+
 /// The maximum number of values in files that are looked at.
 const MAX_LOOKED_AT: usize = 5_000_000;
 
-/// Returns what has a text.
-pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Content> {
+impl EffectiveValues {
+    /// Returns what has a text.
+    pub(super) fn found(&self, pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Content> {
+        let found = content(pipeline, requested, text)?;
+        let is_unknown = !text.is_empty() && found.keys.found == 0;
+        let former = || self.former_keys(pipeline, requested, &text.to_lowercase(), MAX_FORMER);
+        let former = if is_unknown { former()? } else { Vec::new() };
+        Ok(Content::Found(Box::new(Found { former, ..found })))
+    }
+}
+
+/// Returns what has a text, without former keys.
+fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Found> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let mut search = Search { left: MAX_LOOKED_AT };
     let keys = if text.is_empty() { Vec::new() } else { search.keys(&revision, &text.to_lowercase()) };
@@ -28,14 +42,15 @@ pub(super) fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: 
     let mut values: Vec<FoundValue> = effective.keys.into_iter().flat_map(found).collect();
     let has_more_values = keys.len() > MAX_KEYS || values.len() > MAX_VALUES || search.left == 0;
     values.truncate(MAX_VALUES);
-    Ok(Content::Found(Found {
+    Ok(Found {
         search: text.to_owned(),
         nodes: part(pipeline.fleet.iter().map(|(_, name)| name), text, None),
         keys: part(revision.keys.iter(), text, None),
         files: part(revision.data_files().iter(), text, None),
         values,
         has_more_values,
-    }))
+        former: Vec::new(),
+    })
 }
 
 /// A search through what is written in data files.
