@@ -17,7 +17,7 @@ pub enum Content {
     /// A part of the names of all keys.
     Keys(Names),
     /// A part of the paths of all data files.
-    Files(Names),
+    Files(Files),
     /// A data file.
     File(File),
     /// A part of the commits of a branch, newest first.
@@ -145,6 +145,17 @@ pub struct Change {
     pub is_of_facts: bool,
     /// The changes in few words.
     pub lines: Vec<String>,
+}
+
+/// A part of the paths of all data files.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The paths.
+    pub names: Names,
+    /// Those that no known node reads.
+    pub unread: BTreeSet<String>,
+    /// Those that cannot be read, so that all lookups that read them fail.
+    pub broken: BTreeSet<String>,
 }
 
 /// A data file, with what its entries decide.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Commits, Entry, Found, FoundValue, Names};
+use super::content::{Commits, Entry, Files, Found, FoundValue, Names};
 use super::parts::{diff_form, found, next, search_field, value};
 use crate::report::{author_name, day, number};
 use crate::visible::visible;
@@ -16,8 +16,15 @@ pub(super) fn keys(address: &Address, names: &Names) -> Markup {
     list(address, names, ("Keys", "/keys", "key"), |name| link(&address.key(name), name))
 }
 
-pub(super) fn files(address: &Address, names: &Names) -> Markup {
-    list(address, names, ("Data files", "/files", "file"), |path| link(&address.file(path), path))
+pub(super) fn files(address: &Address, Files { names, unread, broken }: &Files) -> Markup {
+    let item = |path: &str| {
+        html! {
+            (link(&address.file(path), path))
+            @if broken.contains(path) { " " span.word.alarm { "cannot be read" } }
+            @if unread.contains(path) { " " span.word.doubt { "no known node reads it" } }
+        }
+    };
+    list(address, names, ("Data files", "/files", "file"), item)
 }
 
 fn link(href: &str, name: &str) -> Markup {

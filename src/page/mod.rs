@@ -58,7 +58,7 @@ pub fn document(frame: &Frame, content: &Content) -> String {
         Content::Start(start) => ("Overview".to_owned(), start::view(frame, start)),
         Content::Nodes(names) => ("Nodes".to_owned(), lists::nodes(address, names)),
         Content::Keys(names) => ("Keys".to_owned(), lists::keys(address, names)),
-        Content::Files(names) => ("Data files".to_owned(), lists::files(address, names)),
+        Content::Files(files) => ("Data files".to_owned(), lists::files(address, files)),
         Content::File(file) => (file.path.clone(), file::view(address, file)),
         Content::Commits(commits) => ("Commits".to_owned(), lists::commits(address, commits)),
         Content::Node(node) => (node.name.clone(), node::view(address, node)),

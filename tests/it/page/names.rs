@@ -76,6 +76,23 @@ fn a_search_suggests_similar_names_and_keys_that_are_gone() {
 }
 
 #[test]
+fn files_that_do_nothing_are_marked() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/roles/cache.yaml\nport: 11211\n-- data/roles/web.yaml\nport: [\n");
+    site.commit("a file that no node reads, and a broken one");
+    let page = Daemon::serve(site.root(), "");
+    let items = all(page.get("/files").ok(), "<li>(.*?)</li>");
+    let expected = [
+        "data/common.yaml",
+        "data/roles/cache.yaml no known node reads it",
+        "data/roles/db.yaml",
+        "data/roles/web.yaml cannot be read",
+    ];
+    assert_eq!(items[items.len() - 4..], expected);
+    assert!(page.get("/files/data/roles/cache.yaml").ok().contains("No known node reads this file"));
+}
+
+#[test]
 fn two_revisions_are_compared_from_where_a_reader_looks() {
     let site = site();
     site.git(["branch", "topic", "HEAD~1"]);

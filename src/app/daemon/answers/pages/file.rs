@@ -1,11 +1,14 @@
 //! A data file, with what its entries decide.
 
+use std::sync::Arc;
+
 use super::{Result, blind_levels, counts_before, part};
 use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
 use crate::hiera::Outcome;
+use crate::hiera::backend::DataFile;
 use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
-use crate::page::content::{Content, File, FileEntry};
+use crate::page::content::{Content, File, FileEntry, Files};
 use crate::pattern::did_you_mean;
 use crate::pipeline::{EntryUse, FilePlace, FileUse, Pipeline};
 
@@ -15,14 +18,22 @@ const KEYS: usize = 20;
 /// The maximum work for them.
 const WORK: Cost = Cost { steps: 16 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
-/// Returns the paths of the data files that have a text, from one of them on.
+/// Returns the paths of the data files that have a text, from one of them on, with those that do nothing.
 pub(super) fn list(
     pipeline: &Pipeline,
     requested: &RequestedRevision,
     (search, after): (&str, Option<&str>),
 ) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    Ok(Content::Files(part(revision.data_files().iter(), search, after)))
+    let names = part(revision.data_files().iter(), search, after);
+    let reached = revision.reached_files();
+    let is_unread = |path: &&String| !reached.contains(path.as_str()) && !revision.functions_may_read(path);
+    let unread = names.names.iter().filter(is_unread).cloned().collect();
+    let is_broken = |path: &Arc<str>, file: &Arc<DataFile>| {
+        file.fault().is_some() && names.names.binary_search_by(|name| (**name).cmp(path)).is_ok()
+    };
+    let broken = revision.files_read(&is_broken).into_keys().map(|path| path.to_string()).collect();
+    Ok(Content::Files(Files { names, unread, broken }))
 }
 
 /// Returns what the entries of a data file decide.
