@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{Moment, Timeline};
-use super::parts::value;
-use crate::report::{count, day, number};
+use super::parts::{date, value};
+use crate::report::{count, number};
 use crate::visible::visible;
 
 /// The size of the picture.
@@ -82,7 +82,7 @@ fn row(address: &Address, Timeline { nodes, .. }: &Timeline, Moment { commit, no
                 @match commit {
                     Some(commit) => {
                         a href=(address.commit(&commit.id)) { (visible(&commit.summary)) }
-                        " " span.quiet { time datetime=(commit.time) { (day(&commit.time)) } }
+                        " " span.quiet { time datetime=(commit.time) { (date(&commit.time)) } }
                     }
                     None => "before these commits",
                 }

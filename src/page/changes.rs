@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::content::{Change, Changes};
-use super::parts::hidden;
+use super::parts::{date, hidden};
 use super::{Address, bands};
-use crate::report::{author_name, day};
+use crate::report::author_name;
 use crate::visible::visible;
 
 pub(super) fn view(address: &Address, changes: &Changes) -> Markup {
@@ -54,7 +54,7 @@ fn older(address: &Address, Changes { keys, nodes, .. }: &Changes, place: &str) 
 fn entry(address: &Address, Change { commit, is_of_facts, lines }: &Change) -> Markup {
     html! {
         li {
-            time datetime=(commit.time) { (day(&commit.time)) } " "
+            time datetime=(commit.time) { (date(&commit.time)) } " "
             @if *is_of_facts {
                 b { "New facts of nodes" }
             } @else {

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{Commits, Entry, Files, Found, FoundValue, Names};
-use super::parts::{diff_form, found, next, search_field, value};
-use crate::report::{author_name, day, number};
+use super::parts::{date, diff_form, found, next, search_field, value};
+use crate::report::{author_name, number};
 use crate::visible::visible;
 
 pub(super) fn nodes(address: &Address, names: &Names) -> Markup {
@@ -122,7 +122,7 @@ pub(super) fn entries(address: &Address, commits: &[Entry]) -> Markup {
                 @for Entry { id, summary, author, time } in commits {
                     tr {
                         td { a href=(address.commit(id)) { code { (id.chars().take(8).collect::<String>()) } } }
-                        td { (day(time)) }
+                        td { (date(time)) }
                         td { (visible(author_name(author))) }
                         td { (visible(summary)) }
                     }

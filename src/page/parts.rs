@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
 use maud::{Markup, html};
 
 use super::Address;
 use super::content::{BlindSpot, Origin, Shown};
-use crate::report::{count, number, shorten};
+use crate::report::{count, day, number, shorten};
 use crate::visible::{visible, visible_lines};
 
 /// The columns of a value on one line.
@@ -141,6 +142,12 @@ pub(super) fn levels_above(spots: &[BlindSpot], what: &str) -> Markup {
     }
 }
 
+/// Returns the day of a time in RFC 3339, with its name.
+pub(super) fn date(time: &str) -> String {
+    let day = day(time);
+    day.parse::<Date>().map_or_else(|_| day.to_owned(), |date| format!("{} {day}", date.strftime("%a")))
+}
+
 /// The number of names in a list, and of those that are found in it.
 pub(super) fn found(found: usize, total: usize, noun: &str, search: &str) -> Markup {
     html! {
@@ -160,5 +167,16 @@ pub(super) fn next(address: &Address, path: &str, search: &str, next: Option<&st
         @if let Some(next) = next {
             p { a rel="next" href=(address.to(path, &[("search", search), ("after", next)])) { "Next" } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_names() {
+        assert_eq!(date("2026-01-06T23:30:00+01:00"), "Tue 2026-01-06");
+        assert_eq!(date("once"), "once");
     }
 }
