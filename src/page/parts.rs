@@ -7,11 +7,15 @@ use maud::{Markup, html};
 
 use super::Address;
 use super::content::{BlindSpot, Origin, Shown};
+use crate::git::CommitId;
 use crate::report::{count, day, number, shorten};
 use crate::visible::{visible, visible_lines};
 
 /// The columns of a value on one line.
 const COLUMNS: usize = 100;
+
+/// The number of digits of a commit's id.
+const SHORT: usize = 12;
 
 /// The maximum number of levels that a sentence names.
 const MAX_LEVELS: usize = 3;
@@ -140,6 +144,11 @@ pub(super) fn levels_above(spots: &[BlindSpot], what: &str) -> Markup {
             }
         }
     }
+}
+
+/// Returns a revision as it is shown: the beginning of a full id.
+pub(super) fn short(revision: &str) -> &str {
+    CommitId::from_hex(revision).and_then(|_| revision.get(..SHORT)).unwrap_or(revision)
 }
 
 /// Returns the day of a time in RFC 3339, with its name.

@@ -4,10 +4,9 @@ use maud::{Markup, html};
 
 use super::address::commit_path;
 use super::content::{Comparison, Field, Part, WhatIf};
-use super::parts::hidden;
+use super::parts::{hidden, short};
 use super::{Address, matrix};
 use crate::diagnostic::Place;
-use crate::git::CommitId;
 use crate::report::writers::html::{self as report, Links};
 use crate::report::{Between, count};
 use crate::visible::visible;
@@ -17,9 +16,6 @@ const BUDGET: usize = 150 << 10;
 
 /// The maximum number of variables in the form.
 const MAX_FIELDS: usize = 60;
-
-/// The number of digits of a commit's id.
-const SHORT: usize = 12;
 
 /// The minimum number of changes for which it is worth asking for a part.
 const MIN_CHANGES: usize = 10;
@@ -55,11 +51,6 @@ pub(super) fn title(Comparison { report, part, .. }: &Comparison) -> String {
         (_, _, Some(commit)) if !commit.summary.is_empty() => commit.summary.clone(),
         _ => report.headline(),
     }
-}
-
-/// Returns a revision as it is shown: the beginning of a full id.
-fn short(revision: &str) -> &str {
-    CommitId::from_hex(revision).and_then(|_| revision.get(..SHORT)).unwrap_or(revision)
 }
 
 pub(super) fn view(address: &Address, of: &Comparison) -> Markup {

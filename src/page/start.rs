@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::content::{Live, Start, StoredReport, Work};
 use super::lists::entries;
-use super::parts::{at, blind_spots, diff_form};
+use super::parts::{at, blind_spots, diff_form, short};
 use super::{Address, Frame};
 use crate::report::{count, number};
 use crate::visible::visible;
@@ -58,13 +58,13 @@ fn branches(address: &Address, Start { branches, revision, .. }: &Start) -> Mark
         @if let Some(last) = others.last() {
             h2 { "Other branches" }
             details open[others.len() <= MAX_BRANCHES] {
-                summary { (number(others.len())) " besides " (visible(revision)) }
+                summary { (number(others.len())) " besides " (visible(short(revision))) }
                 ul.list {
                     @for name in &others {
                         @let there = Address { revision: Some((*name).to_owned()), ..address.clone() };
                         li {
                             a href=(there.to("/", &[])) { (visible(name)) } ": "
-                            a href=(address.diff(revision, name)) { "what changes from " (visible(revision)) }
+                            a href=(address.diff(revision, name)) { "what changes from " (visible(short(revision))) }
                         }
                     }
                 }
