@@ -475,6 +475,8 @@ pub struct Ladder {
     pub node: String,
     /// The key.
     pub key: String,
+    /// The key whose part it is, or the same.
+    pub whole: String,
     /// The commit.
     pub commit: String,
     /// The effective value, or `None` if no level has the key.

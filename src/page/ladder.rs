@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Address;
-use super::content::{Ladder, Rung, RungState};
+use super::content::{Ladder, Rung, RungState, Shown};
 use super::parts::{at, blind_spots, place, value};
 use crate::report::count;
 use crate::visible::{visible, visible_lines};
@@ -19,9 +19,9 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
             }
         }
         ul.actions {
-            li { a href=(address.key(&ladder.key)) { "This key on all nodes" } }
+            li { a href=(address.key(&ladder.whole)) { "This key on all nodes" } }
             li {
-                a href=(address.to("/changes", &[("key", &ladder.key), ("node", &ladder.node)])) {
+                a href=(address.to("/changes", &[("key", &ladder.whole), ("node", &ladder.node)])) {
                     "Which commits changed it here?"
                 }
             }
@@ -31,7 +31,7 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
             thead {
                 tr { th scope="col" { "Level" } th scope="col" { "File" } th scope="col" { "What it has" } th scope="col" { "As written" } }
             }
-            tbody { @for rung in &ladder.rungs { (row(address, rung)) } }
+            tbody { @for rung in &ladder.rungs { (row(address, ladder, rung)) } }
         }
         @if !ladder.blind_spots.is_empty() {
             details.quiet {
@@ -55,11 +55,14 @@ pub(super) fn view(address: &Address, ladder: &Ladder) -> Markup {
     }
 }
 
-fn row(address: &Address, rung: &Rung) -> Markup {
+fn row(address: &Address, ladder: &Ladder, rung: &Rung) -> Markup {
     let (class, word) = match rung.state {
         RungState::Found => ("found", "this is the value"),
         RungState::Merged => ("found", "a part of the value"),
         RungState::Shadowed => ("shadowed", "hidden by a higher level"),
+        RungState::Read if matches!(ladder.shown, Some(Shown::Unknown(_))) => {
+            ("read", "has the key, whose value is unknown")
+        }
         RungState::Read => ("read", "has the key, whose lookup fails"),
         RungState::Absent => ("absent", "no such key"),
         RungState::NoFile => ("absent", "no such file"),

@@ -47,6 +47,7 @@ fn unknown_keys_are_not_found_and_those_of_other_revisions_are_told() {
     for (path, words) in [
         ("/nodes/db01?key=only::web", "No level has a value."),
         ("/nodes/web01?key=only::web.b", "No level has a value."),
+        ("/nodes/web01?key=only::web.a", "<a href=\"/keys/only::web\">This key on all nodes</a>"),
         ("/nodes/db01?key=port", "has the key, whose lookup fails"),
     ] {
         assert!(page.get(path).ok().contains(words), "{path}");

@@ -30,9 +30,9 @@ pub(super) fn content(
     let recorder = Recorder::default();
     let of_node = revision.of_node(id);
     let (outcome, _) = of_node.explain(key, &recorder, Cost::OF_KEY);
-    let root = LookupKey::parse(key).map(|key| key.root);
-    let has_key = |root: &Arc<str>| revision.keys.contains(root) || revision.key_of(root).is_some();
-    if matches!(outcome, Outcome::NotFound) && !root.as_ref().is_ok_and(has_key) {
+    let of_root = |root: &Arc<str>| revision.keys.get(root).or_else(|| revision.key_of(root));
+    let whole_key = LookupKey::parse(key).ok().and_then(|parsed| of_root(&parsed.root));
+    if matches!(outcome, Outcome::NotFound) && whole_key.is_none() {
         return Ok(None);
     }
     let steps = recorder.finish();
@@ -51,6 +51,7 @@ pub(super) fn content(
     Ok(Some(Content::Ladder(Ladder {
         node: pipeline.fleet.name(id).to_string(),
         key: key.to_owned(),
+        whole: whole_key.map_or_else(|| key.to_owned(), ToString::to_string),
         commit: requested.commit.to_string(),
         shown: shown(&outcome, disclosure),
         rungs,
