@@ -15,7 +15,7 @@ use super::packed::Segment;
 use crate::hex::Hex;
 
 /// The beginning of the files of this build: another build may find other values.
-const HEADER: &str = concat!("hierad history 3 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
+const HEADER: &str = concat!("hierad history 4 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
 
 /// The maximum number of files in a folder, and of their bytes; beyond it, those that were written least recently are
 /// removed.

@@ -90,8 +90,8 @@ impl Index {
 
     /// Returns true if the nodes have the facts that were read for some segments.
     fn has_facts_of(&self, segments: &[Segment]) -> Result<bool, ProfileError> {
-        let facts: Vec<_> = segments.iter().flat_map(|segment| segment.facts.iter().cloned()).collect();
-        self.fleet.has_digests(&facts)
+        let facts: BTreeSet<_> = segments.iter().flat_map(|segment| segment.facts.iter().cloned()).collect();
+        self.fleet.has_digests(&facts.into_iter().collect::<Vec<_>>())
     }
 
     fn take(&mut self, segment: Segment) {

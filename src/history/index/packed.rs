@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 use crate::diagnostic::Place;
 use crate::diff::{Change, Diff};
@@ -42,10 +43,10 @@ impl Segment {
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct NewEntries {
     texts: Vec<String>,
-    /// Sets of nodes, as first and last members of runs.
-    sets: Vec<Vec<(u32, u32)>>,
+    /// Sets of nodes in packed form.
+    sets: Vec<ByteBuf>,
     /// Outcomes in packed form.
-    outcomes: Vec<Vec<u8>>,
+    outcomes: Vec<ByteBuf>,
 }
 
 /// All that a commit changes.
@@ -128,9 +129,9 @@ fn number<T: PartialEq>(all: &[T], item: &T) -> u8 {
 #[derive(Default)]
 pub(super) struct Tables {
     texts: Vec<Arc<str>>,
-    /// Sets of nodes, each made when it is asked for: a question is about few of them.
-    sets: Vec<Vec<(u32, u32)>>,
-    outcomes: Vec<Vec<u8>>,
+    /// Sets of nodes, each unpacked when it is asked for: a question is about few of them.
+    sets: Vec<ByteBuf>,
+    outcomes: Vec<ByteBuf>,
 }
 
 impl Tables {
@@ -155,7 +156,7 @@ impl Tables {
 
     /// Returns a set of nodes, which is empty if there is none with this number.
     pub(super) fn nodes(&self, at: u32) -> NodeSet {
-        self.sets.get(at as usize).map(|runs| NodeSet::of_runs(runs)).unwrap_or_default()
+        self.sets.get(at as usize).and_then(|set| unpack_set(set)).unwrap_or_default()
     }
 
     fn outcome(&self, at: u32) -> Option<Arc<Outcome>> {
@@ -252,8 +253,8 @@ impl<T: Hash + Eq + Clone> Numbers<T> {
 /// Packs records.
 pub(super) struct Packer {
     texts: Numbers<Arc<str>>,
-    sets: Numbers<Vec<(u32, u32)>>,
-    outcomes: Numbers<Vec<u8>>,
+    sets: Numbers<ByteBuf>,
+    outcomes: Numbers<ByteBuf>,
 }
 
 impl Packer {
@@ -278,7 +279,7 @@ impl Packer {
     fn change(&mut self, change: &Change, origins: &ChangeOrigins) -> PackedChange {
         PackedChange {
             key: self.texts.number(change.key.clone()),
-            nodes: self.sets.number(change.nodes.runs()),
+            nodes: self.sets.number(pack_set(&change.nodes)),
             outcomes: if change.variants.is_some() { None } else { self.outcomes(&change.outcome) },
             leaves: origins.leaves.iter().map(|leaf| self.leaf(leaf)).collect(),
             lines: origins.lines.as_deref().map(numbers),
@@ -323,12 +324,36 @@ impl Packer {
     }
 }
 
+/// Packs a set of nodes: from run to run, the number of nodes that are left out, and the number of those that follow.
+/// These are small numbers, of a byte each.
+fn pack_set(set: &NodeSet) -> ByteBuf {
+    let mut next = 0;
+    let mut lengths = Vec::new();
+    for (first, last) in set.runs() {
+        lengths.push((first - next, last - first));
+        next = last;
+    }
+    ByteBuf::from(postcard::to_allocvec(&lengths).unwrap_or_default())
+}
+
+fn unpack_set(packed: &[u8]) -> Option<NodeSet> {
+    let lengths: Vec<(u32, u32)> = postcard::from_bytes(packed).ok()?;
+    let mut next = 0_u32;
+    let mut runs = Vec::with_capacity(lengths.len());
+    for (left_out, more) in lengths {
+        let first = next.checked_add(left_out)?;
+        next = first.checked_add(more)?;
+        runs.push((first, next));
+    }
+    Some(NodeSet::of_runs(&runs))
+}
+
 fn numbers(positions: &[usize]) -> Vec<u32> {
     positions.iter().map(|at| u32::try_from(*at).unwrap_or(u32::MAX)).collect()
 }
 
 /// Packs an outcome. Fails for secrets, which are never written, and for values and errors that have no packed form.
-fn pack(outcome: &Outcome) -> Result<Vec<u8>, ()> {
+fn pack(outcome: &Outcome) -> Result<ByteBuf, ()> {
     let form = match outcome {
         Outcome::Found(value) => Form::Found(Packed::of(value, &mut { MAX_PARTS }).ok_or(())?),
         // What is unknown may become known without any commit.
@@ -341,5 +366,28 @@ fn pack(outcome: &Outcome) -> Result<Vec<u8>, ()> {
         },
         Outcome::Failed(_) | Outcome::NotFound => return Err(()),
     };
-    postcard::to_allocvec(&form).map_err(drop)
+    postcard::to_allocvec(&form).map(ByteBuf::from).map_err(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_stay_the_same_and_take_a_byte_for_each_number() {
+        let every = |step| (0..10_000_u32).step_by(step).map(|node| (node, node)).collect::<Vec<_>>();
+        for runs in [vec![], vec![(0, 0)], vec![(7, 9)], vec![(0, 5), (70_000, 70_001)], every(3), every(64)] {
+            let set = NodeSet::of_runs(&runs);
+            let packed = pack_set(&set);
+            assert_eq!(unpack_set(&packed), Some(set));
+            assert!(packed.len() <= 2 * runs.len() + 6, "{} bytes for {} runs", packed.len(), runs.len());
+        }
+    }
+
+    #[test]
+    fn damaged_sets_are_none() {
+        let packed = postcard::to_allocvec(&[(u32::MAX, 0), (1, 0)].as_slice()).unwrap();
+        assert_eq!(unpack_set(&packed), None);
+        assert_eq!(unpack_set(&[9, 1]), None);
+    }
 }
