@@ -16,7 +16,7 @@ use crate::pipeline::{EntryUse, FilePlace, FileUse, Pipeline};
 const KEYS: usize = 20;
 
 /// The maximum work for them.
-const WORK: Cost = Cost { steps: 16 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
+const WORK: Cost = Cost { steps: 8 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
 /// Returns the paths of the data files that have a text, from one of them on, with those that do nothing.
 pub(super) fn list(

@@ -15,6 +15,9 @@ use crate::value::{Hash, Value};
 const MAX_KEYS: usize = 50;
 const MAX_VALUES: usize = 100;
 
+/// The maximum number of nodes times keys: a value may be another one on each node.
+const MAX_ON_NODES: usize = 2_500_000;
+
 /// The maximum number of former keys.
 const MAX_FORMER: usize = 20;
 
@@ -37,10 +40,11 @@ fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Re
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let mut search = Search { left: MAX_LOOKED_AT };
     let keys = if text.is_empty() { Vec::new() } else { search.keys(&revision, &text.to_lowercase()) };
-    let effective = pipeline.effective(&revision, keys.iter().take(MAX_KEYS));
+    let most = MAX_KEYS.min(MAX_ON_NODES / pipeline.fleet.len().max(1)).max(1);
+    let effective = pipeline.effective(&revision, keys.iter().take(most));
     let found = |(key, answers): (Arc<str>, Vec<Answer>)| values(pipeline, &key, &answers, text);
     let mut values: Vec<FoundValue> = effective.keys.into_iter().flat_map(found).collect();
-    let has_more_values = keys.len() > MAX_KEYS || values.len() > MAX_VALUES || search.left == 0;
+    let has_more_values = keys.len() > most || values.len() > MAX_VALUES || search.left == 0;
     values.truncate(MAX_VALUES);
     Ok(Found {
         search: text.to_owned(),
