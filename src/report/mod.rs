@@ -39,7 +39,7 @@ pub use words::description::{Description, Term, described};
 pub use words::visible::{shorten, shorten_middle};
 pub use words::wording::{author_name, count, day, number};
 pub use writers::annotation::Annotation;
-pub use writers::format::{Format, Style, write};
+pub use writers::{Format, Style, write};
 
 pub(crate) use build::groups::is_of_secret;
 pub(crate) use words::detail::type_change;

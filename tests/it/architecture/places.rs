@@ -197,7 +197,7 @@ pub(super) const RULES: [(Rule, &[&str]); 18] = [
         Rule {
             what: "the formats of a report are listed",
             pattern: r"\bSarif\b\s*,",
-            places: &["src/report/writers/format.rs"],
+            places: &["src/report/writers/mod.rs"],
         },
         &["    Sarif,"],
     ),

@@ -1,4 +1,4 @@
-//! The changed lines that have no effect, or an unknown one.
+//! The changed lines that have no effect or an unknown one, or that are in files that no known node reads.
 
 use super::document::{Block, Item, Line, Section, Sign, name, strong};
 use super::escape::characters;
@@ -65,7 +65,7 @@ pub(super) fn unread(report: &Report, budget: usize) -> Vec<Section> {
     vec![Block::Paragraph(strong(heading)).into(), Block::Difference(body).into()]
 }
 
-/// The maximum number of lines shown of such files, and the maximum width of one in columns.
+/// The maximum number of lines shown of files that no node reads, and the maximum width of one in columns.
 const MAX_UNREAD: usize = 30;
 const MAX_COLUMNS: usize = 160;
 
