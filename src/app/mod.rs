@@ -6,9 +6,10 @@
 //!   one. It decides which settings of the tree apply, and which of its programs run.
 //! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles or files outside of the
 //!   repository change.
-//! - `daemon`: [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without. Its
-//!   effective values, HTTP server, reviews and snapshots are also put together here.
-//! - [`review`] finds the commits of a request in the checkout of a CI job.
+//! - `daemon`: [`Plan`] describes a daemon with a durable queue, runs it and reloads it; [`run_unqueued`] runs one
+//!   without. Its effective values, HTTP server, reviews and snapshots are also put together here.
+//! - [`review`] finds the commits of a request in the checkout of a CI job or in a repository of the daemon.
+//! - [`lookup`] shows looked-up values, for `hierad lookup` and HTTP.
 //!
 //! It knows neither arguments nor the terminal: `cli` passes [`Overrides`] and [`DaemonOptions`], and prints. The
 //! mechanics of watching, queueing and serving are in `crate::daemon`.

@@ -11,7 +11,7 @@ pub(super) struct Recent<K, V> {
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
-    /// Returns an empty store for `capacity` values, which must be few: each is looked at to find one.
+    /// Returns an empty store for `capacity` values. They must be few, since all are searched for one.
     pub(super) fn new(capacity: usize) -> Recent<K, V> {
         Recent { capacity, entries: VecDeque::new() }
     }

@@ -1,6 +1,6 @@
 //! Finds the two commits of a request in the checkout of a CI job or in a repository of the daemon. Missing objects
-//! are fetched from the remote into a quarantine, which is removed with the review: the author of a request may push
-//! to it any number of times.
+//! are fetched from the remote into a quarantine, which is removed after the review, so that a request that is pushed
+//! to again and again does not fill the disk.
 //!
 //! A shallow checkout, which a job has made for itself, is deepened step by step instead. The fetched commits get
 //! references of hierad's own, which no watch takes for branches. Those of another run are never used: the branch has
@@ -41,16 +41,16 @@ pub struct RequestCommits {
     pub base_branch: Option<String>,
     /// A revision to compare with if no branch is named.
     pub base: Option<String>,
-    /// The remote's default branch, if it is known. It takes the commits if nothing else is known about them.
+    /// The remote's default branch, if it is known. It counts as the target branch if no other one is named.
     pub default_branch: Option<String>,
     /// The remote, or its address.
     pub remote: String,
     /// The number of the request.
     pub number: Option<u64>,
-    /// True if the repository has that remote. [`sides`] finds out itself.
+    /// True if that is a remote of the repository, or an address. [`find_sides`] sets it.
     pub has_remote: bool,
     /// True to fetch all that the forge has of the request, even if the commits seem to be there already.
-    pub is_fetched: bool,
+    pub must_fetch: bool,
 }
 
 /// The commits that are compared.
@@ -60,15 +60,15 @@ pub struct Sides {
     pub before: Option<CommitId>,
     /// The last commit.
     pub after: CommitId,
-    /// The tip of the branch that takes the commits; `None` if none is known but their own.
+    /// The tip of the target branch; `None` if no branch is known but that of the commits.
     pub target: Option<CommitId>,
-    /// True if another, unknown branch takes the commits. Then their author may also have written the parent that
-    /// they are compared with.
+    /// True if the target branch is unknown. The commits are then compared with their parent, which the same author
+    /// may have written.
     pub is_target_unknown: bool,
     /// True if the commits are to be merged, into a named branch or as a request. Otherwise, a commit named as the
-    /// base is the tip of a branch before a push, which may have replaced its commits.
+    /// base is the tip of the branch before a push, which may have been a forced one.
     pub is_request: bool,
-    /// The name of the branch that takes the commits, if it is known.
+    /// The name of the target branch, if it is known.
     pub branch: Option<BranchName>,
     /// Sentences about ambiguous names.
     pub ambiguities: Vec<String>,
@@ -85,11 +85,11 @@ impl RequestCommits {
         let branch = |name: &String| format!("refs/heads/{name}");
         let default = || self.default_branch.as_ref().map_or_else(|| "HEAD".to_owned(), branch);
         let named = self.base_branch.as_ref().map(branch).or(self.base.clone());
-        named.or_else(|| self.takes_default().then(default))
+        named.or_else(|| self.targets_default_branch().then(default))
     }
 
-    /// Returns true if the default branch of the remote takes the commits, because nothing else is known about them.
-    fn takes_default(&self) -> bool {
+    /// Returns true if the default branch of the remote is the target branch, since no other one is named.
+    fn targets_default_branch(&self) -> bool {
         self.has_remote && self.base_branch.is_none() && self.base.is_none()
     }
 
@@ -150,37 +150,38 @@ impl FetchedReferences {
 impl Drop for FetchedReferences {
     fn drop(&mut self) {
         if let Err(error) = self.remove() {
-            tracing::debug!(%error, "what was fetched keeps its references");
+            tracing::debug!(%error, "cannot delete the references to fetched commits");
         }
     }
 }
 
 /// Finds the commits, fetching what is missing. Fetched objects are kept until the second value is dropped.
-pub fn sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, Option<Fetched>)> {
+pub fn find_sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, Option<Fetched>)> {
     let repository = overrides.repository()?;
     let wanted = &wanted.with_remote_of(&repository)?;
     let known = || find(&repository, wanted, known_branch(&repository, wanted));
-    let reason = match (!wanted.is_fetched).then(known) {
+    let reason = match (!wanted.must_fetch).then(known) {
         Some(Ok(sides)) => return Ok((sides, None)),
         Some(Err(failure)) => describe(&*failure),
         None => String::new(),
     };
     if let Err(error) = remove_outdated(&repository) {
-        tracing::debug!(%error, "what a former run has fetched keeps its references");
+        tracing::debug!(%error, "cannot delete the references that a former run left");
     }
     let found = if repository.is_shallow() {
         deepen_checkout(overrides, wanted, reason)
     } else {
         fetch_into_quarantine(overrides, &repository, wanted)
     };
-    match (found, wanted.takes_default()) {
+    match (found, wanted.targets_default_branch()) {
         (Ok((sides, fetched)), _) => Ok((sides, Some(fetched))),
         (Err(failure), true) if let Ok(sides) = with_parent(&repository, wanted) => {
             let reason = describe(&*failure);
             tracing::warn!("the target branch is unknown: {reason}");
             Ok((Sides { is_target_unknown: true, ..sides }, None))
         }
-        (Err(failure), _) => Err(too_shallow(&describe(&*failure))),
+        (Err(failure), _) if repository.is_shallow() => Err(too_shallow(&describe(&*failure))),
+        (Err(failure), _) => Err(failure),
     }
 }
 
@@ -240,12 +241,12 @@ fn too_shallow(reason: &str) -> super::Failure {
     format!("{reason}; the checkout has too little history: {advice}").into()
 }
 
-/// Finds the commits in a repository. `branch` is the tip of the branch that takes the commits, if it is known.
+/// Finds the commits in a repository. `branch` is the tip of the target branch, if it is known.
 fn find(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Sides> {
     let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
     let after = last_commit(repository, wanted)?;
-    // A commit that the default branch already has is judged by its parent.
-    if wanted.takes_default() && repository.is_ancestor(after, base)? {
+    // A commit that the default branch already has is compared with its parent.
+    if wanted.targets_default_branch() && repository.is_ancestor(after, base)? {
         return with_parent(repository, wanted);
     }
     let before = repository.merge_base(base, after)?;
@@ -260,14 +261,14 @@ fn find(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitI
     Ok(Sides { before: Some(before), after, target: Some(base), is_target_unknown, is_request, branch, ambiguities })
 }
 
-/// Returns the last commit, once it is in the repository with its parents: missing objects are fetched.
+/// Returns the last commit. Fails if the repository lacks it or a parent of it.
 fn last_commit(repository: &Repository, wanted: &RequestCommits) -> Result<CommitId> {
     let after = repository.resolve(wanted.head.as_deref().unwrap_or("HEAD"))?;
     repository.parents(after)?;
     Ok(after)
 }
 
-/// Returns the last commit with its first parent, which judges it.
+/// Returns the last commit with its first parent, to compare it with.
 fn with_parent(repository: &Repository, wanted: &RequestCommits) -> Result<Sides> {
     let after = last_commit(repository, wanted)?;
     let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
@@ -278,7 +279,7 @@ fn with_parent(repository: &Repository, wanted: &RequestCommits) -> Result<Sides
 /// Returns the commit to take the merge base with: the tip of the branch, or the named commit. `None` if neither is
 /// named and there is no remote that could have a branch.
 fn base(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Option<CommitId>> {
-    let default = || wanted.takes_default().then_some(wanted.default_branch.as_deref().unwrap_or("HEAD"));
+    let default = || wanted.targets_default_branch().then_some(wanted.default_branch.as_deref().unwrap_or("HEAD"));
     if let Some(name) = wanted.base_branch.as_deref().or_else(default) {
         let missing = || format!("the branch {name} of {} is not there", wanted.remote);
         return Ok(Some(branch.ok_or_else(missing)?));
@@ -286,9 +287,9 @@ fn base(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitI
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
 }
 
-/// Returns the tip of the branch that takes the commits, as last fetched from the remote. Its policies apply.
+/// Returns the tip of the target branch, as last fetched from the remote. Its policies apply.
 fn known_branch(repository: &Repository, wanted: &RequestCommits) -> Option<CommitId> {
-    let default = wanted.default_branch.as_ref().filter(|_| wanted.takes_default());
+    let default = wanted.default_branch.as_ref().filter(|_| wanted.targets_default_branch());
     let branch = wanted.base_branch.as_ref().or(default)?;
     repository.resolve_trusted(&format!("refs/remotes/{}/{branch}", wanted.remote)).ok()
 }

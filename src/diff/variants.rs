@@ -85,7 +85,9 @@ impl Variants {
         if self.are_all_distinct(nodes) { nodes.len() } else { self.classes(nodes, usize::MAX).len() }
     }
 
-    /// Returns the nodes of each variant, in the order of their first nodes: at most the first `most`.
+    /// Returns the nodes of each variant, in the order of their first nodes: at most the first `most`. Where several
+    /// combinations of variables have the same value, only the first `most` combinations are looked at, so the nodes
+    /// of a variant may not be all that have it.
     pub fn classes(&self, nodes: &NodeSet, most: usize) -> Vec<NodeSet> {
         if self.are_all_distinct(nodes) {
             return nodes.iter().take(most).map(|node| NodeSet::from_iter([node])).collect();
@@ -139,7 +141,7 @@ impl Variants {
         }
     }
 
-    /// Returns the nodes on which the templates may not represent the values, or `None` for all.
+    /// Returns the nodes on which a comparison of the templates could give a wrong result, or `None` for all.
     fn incomparable(&self, answer: Diff<Option<&Answer>>, nodes: &NodeSet) -> Option<NodeSet> {
         let templates: Vec<&Template> = self.templates().map(|template| &**template).collect();
         let mut values: Vec<&Value> = Vec::new();

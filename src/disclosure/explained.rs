@@ -5,7 +5,7 @@ use crate::hiera::explain::{Branch, Event, Step};
 use crate::value::{Hash, Text, Value};
 
 impl Disclosure {
-    /// Returns the steps with their secrets hidden.
+    /// Returns a step, with those inside it, with secrets hidden.
     pub fn step(&self, step: Step) -> Step {
         let text = |text: &Text| Text::from(self.text(text).into_owned());
         let branch = step.branch.map(|branch| match branch {

@@ -46,7 +46,7 @@ impl ForgeError {
         if let ForgeError::Refused { status, .. } = self { *status } else { 0 }
     }
 
-    /// Returns true if the token lacks the permission.
+    /// Returns true if the token seems to be invalid or to lack a permission.
     pub fn is_forbidden(&self) -> bool {
         matches!(self.status(), 401 | 403 | 404) && self.retry().is_none()
     }

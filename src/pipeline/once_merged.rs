@@ -1,7 +1,7 @@
 //! Compares a change as it will be once merged, if the target branch has moved on since it began.
 //!
-//! A report shows the changes since the merge base, and the author of a change chooses the commit where it begins. A
-//! level that hid the change there may be gone on the branch, or a lookup may have been added.
+//! A report shows the changes since the merge base, and the author of a change chooses the commit where it begins.
+//! Since then, the branch may have removed a level that hides the change there, or added a lookup.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::report::{BlindSpot, PolicyHit, Remedy, Report, count};
 use crate::workers::Workers;
 
 /// The advice if the result of the merge is unknown.
-const NOT_MERGED: &str = "the target branch has moved on, and no policy judged the result of a merge: merge it into \
-     this branch, and run hierad again";
+const NOT_MERGED: &str = "the target branch has moved on, and no policy judged the result of a merge: merge the target \
+     branch into this one, and run hierad again";
 
 /// The change as it will be on the branch.
 pub(super) struct OnceMerged {
@@ -60,8 +60,8 @@ impl Pipeline {
 }
 
 impl OnceMerged {
-    /// Returns the blind spot for keys that the merge changes on more nodes than `changes` has, in a fleet of `all`
-    /// nodes; for data that cannot be compared then; or for a change that cannot be merged here.
+    /// Returns a blind spot if the merge changes keys on nodes that `changes` does not have, if its data cannot be
+    /// compared, or if the change cannot be merged. The fleet has `all` nodes.
     pub(super) fn blind_spot(&self, changes: &Changes, all: usize) -> Option<BlindSpot> {
         let report = match &self.report {
             Ok(report) => report,

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 /// The origin of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A place that commits cannot write, or a file that is as `hierad trust` recorded it: all settings apply.
+    /// A place that commits cannot write, or a file that is unchanged since `hierad trust`: all settings apply.
     Trusted,
     /// The checked-out files or a commit: only what concerns the tree and the report applies.
     Tree(TreeFolder),

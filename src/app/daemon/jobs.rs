@@ -72,7 +72,7 @@ impl Resolve for JobResolver {
         let inventory = open.pipelines.lock().unwrap_or_else(PoisonError::into_inner).inventory();
         let sets: Vec<AnswerSet> = answers.iter().filter_map(|text| AnswerSet::from_text(text)).collect();
         if let Err(error) = inventory.mark_in_use(&sets) {
-            tracing::warn!(%error, "cannot keep the answers of sources of nodes that reports are made with");
+            tracing::warn!(%error, "cannot save the answers of node sources that reports are based on");
         }
     }
 
@@ -167,7 +167,7 @@ fn report_facts(
     let warn_left_out =
         |error: &ProfileError| tracing::warn!(%error, "a node profile cannot be read: its node is left out");
     let Some(pair) = NodePair::of([&before, &after], Some(&event.branch), id, &warn_left_out)? else {
-        tracing::warn!("the sources of nodes know none of the former nodes any more: there is nothing to compare");
+        tracing::warn!("the node sources no longer know any of the previous nodes: there is nothing to compare");
         return Ok((None, after.answers.as_ref().map(AnswerSet::to_text)));
     };
     let mut report = pair.pipeline.diff_nodes(&pair.before, id, &DiffFilter::ALL, Between::Facts)?.report;

@@ -26,11 +26,11 @@ pub(super) struct OpenRepository {
     /// Watches the runs of its pipelines.
     pub(super) guard: Arc<Guard>,
     pub(super) limits: Limits,
-    /// The address of the repository that it is a mirror of. A mirror has no remotes, so `origin` means that one.
+    /// The address of the repository that it is a mirror of. A mirror has no remotes: its `origin` is this address.
     pub(super) mirrored: Option<String>,
 }
 
-/// The usual remote, and the only one that a mirror has.
+/// The name of the default remote. In a mirror, it stands for the mirrored repository.
 pub(super) const ORIGIN: &str = "origin";
 
 impl OpenRepository {
@@ -44,14 +44,14 @@ impl OpenRepository {
     }
 }
 
-/// Gives access to a repository as soon as it is there. Cheap to clone; all clones share the repository.
+/// Gives access to a repository as soon as it has been opened. Cheap to clone; all clones share the repository.
 #[derive(Clone)]
 pub(super) struct RepositoryHandle {
     name: RepositoryName,
     open: Arc<Mutex<Option<OpenRepository>>>,
 }
 
-/// The repository has not been there yet.
+/// The repository has not been opened yet.
 #[derive(Debug, thiserror::Error)]
 #[error("the repository '{0}' is not there yet")]
 pub(in crate::app) struct Absent(RepositoryName);

@@ -10,7 +10,7 @@ use crate::inventory::{FactNames, Inventory};
 /// The interval at which the ages of answers are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The time after which a source that could not be asked is asked again.
+/// The pause before all sources are asked again after one of them has failed.
 const RETRY_INTERVAL: Duration = Duration::from_mins(2);
 
 /// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. These read the profiles again

@@ -5,7 +5,7 @@ use std::io;
 /// A request to the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// End in good order.
+    /// Shut down cleanly.
     End,
     /// Reload the settings.
     Reload,

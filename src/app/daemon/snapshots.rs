@@ -52,7 +52,7 @@ impl SnapshotRepositories {
     pub(super) fn scheduled(&self, setting: &SnapshotSetting, schedule: Schedule) -> Scheduled {
         let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let work = move || {
-            // A fault in one branch does not keep back the others.
+            // A fault in one branch does not hold up the others.
             let failures: Vec<String> = writers.values_mut().flat_map(SnapshotWriter::write_all).collect();
             if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
         };
@@ -67,12 +67,12 @@ impl SnapshotRepositories {
     }
 }
 
-/// The trust that nobody else has changed a folder.
+/// The assumption about a folder that was written before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// The folder still has what was written last.
+    /// It still has what was written last.
     Unchanged,
-    /// Look at each file.
+    /// Anybody may have changed it: each file is compared.
     CheckEachFile,
 }
 
@@ -136,10 +136,10 @@ impl SnapshotWriter {
         })
     }
 
-    /// Returns false if the settings leave a branch out. A missing repository may have any branch.
+    /// Returns true if the settings include a branch. While the repository is missing, any branch may be one of it.
     fn is_watched(&self, branch: &BranchName) -> bool {
-        let is_one_of_all = |open: OpenRepository| open.branches.matches(branch);
-        self.setting.branches.matches(branch) && self.repository.get().map_or(true, is_one_of_all)
+        let is_included = |open: OpenRepository| open.branches.matches(branch);
+        self.setting.branches.matches(branch) && self.repository.get().map_or(true, is_included)
     }
 
     /// Writes the snapshots of a commit that has come to a branch.
@@ -212,7 +212,7 @@ impl SnapshotWriter {
         self.exporters.put(branch.clone(), (pipeline, exporter));
         let Exported { commits, files, skipped } = result?;
         for (commit, spot) in skipped {
-            tracing::warn!(repository = self.name.as_str(), %branch, %commit, "the last good snapshots stay: {}", spot.message);
+            tracing::warn!(repository = self.name.as_str(), %branch, %commit, "the former snapshots stay: {}", spot.message);
         }
         self.warn(branch, &files);
         let (commits, name) = (commits.len(), &self.setting.name);
@@ -227,7 +227,7 @@ impl SnapshotWriter {
         }
     }
 
-    /// Takes the snapshots of a branch from the remote that they are pushed to, once.
+    /// Continues from the snapshots of a branch that its remote already has, when they are first pushed to it.
     fn prepare(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
         let Some(target) = target.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
         let open = self.repository.get()?;
@@ -252,8 +252,8 @@ impl SnapshotWriter {
         Ok(pushed?)
     }
 
-    /// Forgets branches that are gone, and deletes their references if the settings say so. Does nothing if the last
-    /// look was too recent.
+    /// Forgets deleted branches, and deletes their snapshots if the settings say so. Does nothing if the last look was
+    /// too recent.
     fn forget_branches(&mut self) {
         let start = Instant::now();
         if start < self.next_look {
@@ -294,7 +294,7 @@ impl SnapshotWriter {
         }
         let written = match pipeline.render(RevisionId::Commit(tip), folder, mode) {
             Err(RenderError::Unreadable(spot)) => {
-                tracing::warn!(repository = self.name.as_str(), %branch, commit = %tip, "the last good snapshots stay: {}", spot.message);
+                tracing::warn!(repository = self.name.as_str(), %branch, commit = %tip, "the former snapshots stay: {}", spot.message);
                 return Ok(());
             }
             written => written?,

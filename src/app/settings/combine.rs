@@ -22,7 +22,7 @@ pub struct Combined {
 pub struct Judgement {
     /// Blind spots that are accepted.
     pub accept: Accepted,
-    /// The faults that `hierad check` reports.
+    /// The minimum severity of the faults that `hierad check` reports.
     pub check: CheckSetting,
     /// The rules on what a change does.
     pub policies: Policies,

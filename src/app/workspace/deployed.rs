@@ -17,13 +17,13 @@ pub(in crate::app) fn branch(repository: &Repository, revision: &str) -> Result<
     {
         return Ok(named);
     }
-    let is_before = |old| {
+    let is_in_head = |old| {
         Ok::<_, crate::app::Failure>(head.is_some_and(|head| head == old) || is_in_history(repository, old, head)?)
     };
-    let is_of_head = name == "HEAD" || is_before(repository.resolve(revision)?)?;
+    let belongs_to_head = name == "HEAD" || is_in_head(repository.resolve(revision)?)?;
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let of_head = || checked_out.or_else(|| ci::branch(&variable).map(BranchName::new));
-    is_of_head.then(of_head).flatten().ok_or_else(|| unknown(revision).into())
+    belongs_to_head.then(of_head).flatten().ok_or_else(|| unknown(revision).into())
 }
 
 fn is_in_history(
@@ -49,7 +49,7 @@ fn name_in(revision: &str) -> &str {
 fn unknown(revision: &str) -> String {
     let reason = match name_in(revision) {
         "HEAD" => "no branch is checked out".to_owned(),
-        _ => format!("no known branch contains {revision}"),
+        _ => format!("{revision} is no branch, and in the history of none that is checked out"),
     };
     format!(
         "the environment of the nodes is the name of a branch, and {reason}: name the branch as the revision, or the \

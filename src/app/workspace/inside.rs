@@ -6,8 +6,8 @@ use crate::app::settings::Settings;
 use crate::git::Repository;
 use crate::settings::{DatadirSetting, TreeFolder};
 
-/// Reads datadirs and module folders that settings name by absolute paths into the work tree from each revision, like
-/// those named by relative paths. Files that git does not track, such as installed modules, are read from disk.
+/// Has datadirs and module folders inside the work tree read from each revision, though settings name them by absolute
+/// paths. Files that git does not track, such as installed modules, are read from disk.
 pub(super) fn read_from_revisions(repository: &Repository, settings: &mut Settings) {
     let tracked = |path: &Path| in_work_tree(repository, path).filter(|inside| repository.tracks(inside));
     for (_, to) in &mut settings.datadirs {
@@ -37,7 +37,7 @@ pub(super) fn in_work_tree(repository: &Repository, path: &Path) -> Option<Strin
     (!is_out && !Path::new(&inside).starts_with(".git")).then_some(inside)
 }
 
-/// Returns `path` relative to the folder `top`, however that is spelled; links below it are not followed.
+/// Returns `path` relative to the folder `top`, even if it leads there through links; those below it are not followed.
 pub(super) fn path_below(top: &Path, path: &Path) -> Option<String> {
     let whole = absolute_path(path).ok()?;
     let place = TreeFolder { root: top.to_owned(), folder: PathBuf::new() };

@@ -21,16 +21,16 @@ use crate::pipeline::Pipeline;
 pub(super) struct Arguments {
     #[command(flatten)]
     at: Inspection,
-    /// Only faults of at least this severity, which also decides the exit status [default: all; warnings and errors]
+    /// Show only faults of at least this severity, and fail if there are any [default: show all, fail on warnings]
     #[arg(long, value_name = "SEVERITY")]
     severity: Option<SeverityFlag>,
     /// Ignore faults of this kind, such as unreached-file; may be repeated
     #[arg(long, value_name = "CODE", value_parser = fault_code)]
     allow: Vec<String>,
-    /// Only faults that are new since this revision
+    /// Show only faults that are new since this revision
     #[arg(long, value_name = "REV")]
     new_since: Option<String>,
-    /// All faults, however many they are
+    /// Show all faults, however many they are
     #[arg(long)]
     full: bool,
 }

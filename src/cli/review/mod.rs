@@ -17,7 +17,7 @@ use super::arguments::filter::Chosen;
 use super::diff::{self, ExitCode};
 use super::output::log;
 use super::{Global, Result, Status, bound, output};
-use crate::app::review::{Fetched, Sides, sides};
+use crate::app::review::{Fetched, Sides, find_sides};
 use crate::disk;
 use crate::forge::{self, Conclusion, Forge, Posted};
 use crate::pipeline::{Comparison, RevisionId, judge};
@@ -148,7 +148,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Ok(Status::Done);
     }
     let global = if arguments.with_keys && target.ci.is_own { global.clone() } else { global.for_strangers() };
-    let (sides, fetched) = sides(&global.overrides(), &target.wanted)?;
+    let (sides, fetched) = find_sides(&global.overrides(), &target.wanted)?;
     let global = global.with_quarantine(fetched.as_ref().and_then(Fetched::quarantine));
     let report = compare(&global, arguments, &sides)?;
     // A policy is meant to make the job fail without a flag.

@@ -62,7 +62,7 @@ impl Target {
         let run = ci.run.unwrap_or_else(run_of_clock);
         let wanted = RequestCommits {
             remote: arguments.remote.clone(),
-            is_fetched: arguments.fetch,
+            must_fetch: arguments.fetch,
             ..RequestCommits::default()
         };
         let mut target = Target { id: id(arguments, global)?, has_own_id: arguments.id.is_some(), run, wanted, ci };

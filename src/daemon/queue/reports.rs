@@ -124,7 +124,7 @@ impl Queue {
             match body::unpack(row.try_get(2)?).await {
                 Ok(report) => return Ok(Some((Cursor(after), number, report))),
                 Err(error) if error.is_damage() => {
-                    tracing::error!(job = number.0, %error, "the report cannot be read; readers of all do not get it");
+                    tracing::error!(job = number.0, %error, "the report cannot be read; clients that read all do not get it");
                 }
                 Err(error) => return Err(error),
             }

@@ -155,7 +155,7 @@ impl SinkWorker {
 
     /// Notes that the sink no longer needs the report.
     async fn note_skipped(&self, job: &Job, reason: &str, shutdown: &mut Shutdown) {
-        tracing::warn!(reason, "it is not delivered, and not tried again");
+        tracing::warn!(reason, "not delivered; it is obsolete, and not tried again");
         self.handle.metrics.delivered(&self.sink.name, Attempt::Skipped);
         insist(&self.handle, shutdown, || self.queue.skipped(job.name.number, &self.sink.name, reason)).await;
     }

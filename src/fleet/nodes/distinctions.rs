@@ -14,7 +14,7 @@ use crate::node::Partition;
 use crate::tree::{Target, TreeError, follow};
 use crate::value::Value;
 
-/// The maximum number of variables examined, and of values of one.
+/// The maximum number of distinctions, and of values of one.
 const MAX_VARIABLES: usize = 32;
 const MAX_VALUES: usize = 2048;
 /// The longest text that helps to describe nodes.
@@ -38,7 +38,7 @@ pub(crate) enum VariableValue {
     Text(Arc<str>),
     /// The variable is not set.
     Unset,
-    /// A value that is not shown: a secret, a long text, or no single value.
+    /// A value that is not shown: a secret, a long text, a float, an array or a hash.
     Other,
 }
 
@@ -118,7 +118,7 @@ impl Distinction {
         is_useful.then(|| Distinction { name: name.into(), partition, values })
     }
 
-    /// Returns true if all nodes have the same values of both.
+    /// Returns true if both variables have the same value on each node.
     fn is_same(&self, other: &Distinction) -> bool {
         let mut pairs = self.partition.class_numbers().zip(other.partition.class_numbers());
         self.values.len() == other.values.len()
@@ -136,7 +136,7 @@ fn text_of(value: &Value) -> Option<Arc<str>> {
     }
 }
 
-/// Returns the name of a place inside a variable, with and without the name of the hash of all facts.
+/// Returns the name of a place inside a variable, with and without `facts.` before it.
 pub(super) fn names_of(path: &VariablePath) -> (String, String) {
     let segment = |segment: &Value| match segment {
         Value::String(text) if !text.is_empty() && !text.contains(['.', ' ', '\'', '"']) => (**text).to_owned(),

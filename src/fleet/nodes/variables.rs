@@ -122,7 +122,7 @@ impl Reading {
         Reading { depth: path.segments.len(), found: Some(Variable::Value(value)) }
     }
 
-    /// Returns the reading of a variable that was not read, with the reason.
+    /// Returns the reading of a variable whose value is unknown, for this reason.
     pub(in crate::fleet) fn unknown(reason: &str) -> Reading {
         Reading { depth: 0, found: Some(Variable::Unresolved(reason.into())) }
     }

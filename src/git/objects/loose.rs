@@ -52,7 +52,7 @@ fn inflate(packed: impl BufRead, part: ReadExtent) -> io::Result<Object> {
     let mut header = Vec::new();
     content.by_ref().take(MAX_HEADER_SIZE).read_until(0, &mut header)?;
     let parsed = header.strip_suffix(b"\0").and_then(parse);
-    let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is not that of an object"))?;
+    let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is malformed"))?;
     match part {
         ReadExtent::Whole(limit) if size > limit => return Ok(Object::TooLarge(size)),
         ReadExtent::Start(wanted) if size > wanted => {
@@ -65,7 +65,9 @@ fn inflate(packed: impl BufRead, part: ReadExtent) -> io::Result<Object> {
     let mut whole = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     content.take(size + 1).read_to_end(&mut whole)?;
     if whole.len() as u64 != size {
-        return Err(io::Error::other(format!("its size is not {size}, as its header says")));
+        return Err(io::Error::other(format!(
+            "its header gives a size of {size} bytes, and its content has another one"
+        )));
     }
     Ok(Object::Whole(kind, whole))
 }

@@ -139,7 +139,7 @@ impl DataFile {
         DataFile { fault, notes, ..DataFile::parsed(format, parsed.value, parsed.marks, parsed.is_entangled) }
     }
 
-    /// Returns a file whose content is not read, for this reason: it is too large, or Puppet reads something else.
+    /// Returns a file that is not read, with the reason: it is too large, or Puppet would read another content.
     pub(super) fn unknown(format: Format, kind: FaultKind, text: String) -> DataFile {
         let fault = Fault { line: 1, text, kind };
         DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hierad::app::Overrides;
-use hierad::app::review::{RequestCommits, sides};
+use hierad::app::review::{RequestCommits, find_sides};
 
 use super::life::FIRST;
 use super::scene::Scene;
@@ -106,7 +106,7 @@ impl Two {
             base_branch: Some(base.to_owned()),
             remote: self.remote.clone(),
             number: Some(number),
-            is_fetched: true,
+            must_fetch: true,
             ..RequestCommits::default()
         }
     }
@@ -121,7 +121,7 @@ fn requests_are_fetched_at_once() {
             let (two, base) = (&two, &bases[usize::from(number == 8)]);
             scope.spawn(move || {
                 for _ in 0..8 {
-                    let (found, _held) = sides(&two.overrides(), &two.wanted(number)).unwrap();
+                    let (found, _held) = find_sides(&two.overrides(), &two.wanted(number)).unwrap();
                     assert_eq!(found.before.map(|commit| commit.to_string()).as_ref(), Some(base));
                 }
             });
@@ -137,7 +137,7 @@ fn runs_for_one_request_do_not_take_from_each_other() {
         for _ in 0..3 {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    sides(&two.overrides(), &two.wanted(7)).unwrap();
+                    find_sides(&two.overrides(), &two.wanted(7)).unwrap();
                 }
             });
         }
@@ -149,8 +149,8 @@ fn runs_for_one_request_do_not_take_from_each_other() {
 fn requests_are_fetched_beside_each_other() {
     let two = Two::new();
     let Two { scene, folder, first, .. } = &two;
-    let (seven, held) = sides(&two.overrides(), &two.wanted(7)).unwrap();
-    let (eight, held_too) = sides(&two.overrides(), &two.wanted(8)).unwrap();
+    let (seven, held) = find_sides(&two.overrides(), &two.wanted(7)).unwrap();
+    let (eight, held_too) = find_sides(&two.overrides(), &two.wanted(8)).unwrap();
     assert_eq!(seven.before, Some(scene.site.id("main")));
     assert_eq!(eight.before.map(|commit| commit.to_string()), Some(first.clone()));
     // Each run has a place of its own, and no watch sees it.
@@ -172,6 +172,6 @@ fn what_a_killed_run_has_fetched_is_removed() {
     for name in &names {
         git_in(&two.folder, ["update-ref", name, &main]);
     }
-    drop(sides(&two.overrides(), &two.wanted(7)).unwrap());
+    drop(find_sides(&two.overrides(), &two.wanted(7)).unwrap());
     assert_eq!(references(&two.folder, "refs/hierad"), names[2..]);
 }
