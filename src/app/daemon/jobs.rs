@@ -145,8 +145,8 @@ fn report_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }:
     let pipeline = || {
         let mut pipelines = pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         match &answers {
-            Some(answers) => pipelines.get_with(Some(&event.branch), Some(answers)),
-            None => pipelines.get(Some(&event.branch)),
+            Some(answers) => pipelines.ready_with(Some(&event.branch), Some(answers)),
+            None => pipelines.ready(Some(&event.branch)),
         }
     };
     Ok(compare(event, pipeline)?.report)
