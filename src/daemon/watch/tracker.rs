@@ -14,8 +14,8 @@ use crate::git::{
     BranchName, BranchPatterns, Branches, CommitId, HistoryError, RefChange, RefsError, Repository, changes,
 };
 
-/// The time for which branches must not move before changes are examined. A fetch, a push or a transaction moves
-/// several of them one after another, which takes longer on a busy machine.
+/// The time for which branches must not move before changes of several are examined. A fetch, a push or a transaction
+/// moves them one after another, which takes longer on a busy machine.
 const QUIET_TIME: Duration = Duration::from_millis(5);
 
 /// The time after which changes are examined even if branches keep moving.
@@ -169,23 +169,22 @@ impl BranchTracker {
         look
     }
 
-    /// Returns the changes since the checkpoint. If there are any, it first waits until the branches rest: the
-    /// commits of a new branch may belong to another one that is about to move.
+    /// Returns the changes since the checkpoint. Unless a single branch has moved, it first waits until the branches
+    /// rest: the commits of a new branch may belong to another one that is about to move.
     fn moves(&self, mut pause: impl FnMut(Duration)) -> Result<Moves, RefsError> {
         let mut branches = self.branches()?;
-        if branches == self.checkpoint.branches {
-            return Ok(Moves::default());
-        }
+        let mut changed = changes(&self.checkpoint.branches, &branches);
         let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
+        while !matches!(changed.as_slice(), [] | [RefChange { old: Some(_), new: Some(_), .. }]) && Instant::now() < end
+        {
             pause(QUIET_TIME);
             let before = std::mem::replace(&mut branches, self.branches()?);
             if branches == before {
                 break;
             }
+            changed = changes(&self.checkpoint.branches, &branches);
         }
-        let changes = changes(&self.checkpoint.branches, &branches);
-        let (watched, others) = changes.into_iter().partition(|change| self.patterns.matches(&change.branch));
+        let (watched, others) = changed.into_iter().partition(|change| self.patterns.matches(&change.branch));
         Ok(Moves { watched, others })
     }
 
@@ -322,6 +321,18 @@ mod tests {
         }
         assert_eq!(seen, ["main", "branch a", "branch a"], "the default branch first, and one that fails last");
         assert_eq!(tracker.checkpoint.branches.len(), 3, "b and z are known, and have no commits of their own");
+    }
+
+    #[test]
+    fn a_branch_that_moves_alone_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::init(folder.path()).unwrap();
+        scratch.commit("one", 1).unwrap();
+        let repository = Repository::discover(folder.path()).unwrap();
+        let checkpoint = BranchCheckpoint::now(&repository).unwrap();
+        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), (CATCH_UP, false), checkpoint);
+        scratch.commit("two", 2).unwrap();
+        assert_eq!(tracker.look(|_| unreachable!("one branch has moved")).commits.len(), 1);
     }
 
     #[test]
