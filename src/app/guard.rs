@@ -76,7 +76,7 @@ impl Guard {
     }
 
     /// Returns true if the process uses nearly as much memory as it may.
-    fn has_too_much(&self) -> bool {
+    fn is_memory_nearly_full(&self) -> bool {
         let stop_at = |limit: usize| limit / MEMORY_FRACTION.1 * MEMORY_FRACTION.0;
         self.memory.is_some_and(|limit| resident_bytes().is_some_and(|bytes| bytes > stop_at(limit)))
     }
@@ -89,12 +89,12 @@ impl Stop for Guard {
     }
 
     fn reason(&self) -> Option<Arc<str>> {
-        let has_too_much = self.has_too_much();
+        let is_memory_nearly_full = self.is_memory_nearly_full();
         let mut run = self.lock();
         if let Some(overrun) = &run.overrun {
             return Some(overrun.reason().clone());
         }
-        let overrun = if has_too_much {
+        let overrun = if is_memory_nearly_full {
             let limit = self.memory? >> 20;
             Overrun::Memory(
                 format!("hierad uses nearly all of its {limit} MiB of memory ('memory' under 'limits')").into(),

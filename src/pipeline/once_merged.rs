@@ -81,19 +81,19 @@ impl OnceMerged {
             }
         }
         let first = keys.first()?;
-        let what = match keys.len() {
-            1 => format!("{first} changes on {}", nodes_of(&nodes, all)),
-            number => format!("{} change on {}", count(number, "more key"), nodes_of(&nodes, all)),
+        let finding = match keys.len() {
+            1 => format!("{first} also changes on {}", nodes_of(&nodes, all)),
+            number => format!("{} also change on {}", count(number, "key"), nodes_of(&nodes, all)),
         };
-        Some(BlindSpot { keys: keys.into_iter().collect(), nodes, ..self.spot(&what) })
+        Some(BlindSpot { keys: keys.into_iter().collect(), nodes, ..self.spot(&finding) })
     }
 
-    fn spot(&self, what: &str) -> BlindSpot {
+    fn spot(&self, finding: &str) -> BlindSpot {
         let branch = self.branch();
         BlindSpot {
             code: "merged-otherwise",
-            headline: format!("merged into {branch}, {what}"),
-            message: format!("{branch} has moved on since this branch left it: once this is merged, {what}"),
+            headline: format!("once merged into {branch}, {finding}"),
+            message: format!("{branch} has moved on since this branch left it: once this is merged, {finding}"),
             fix: Some(Remedy::words(format!("merge {branch} into this branch or rebase it, and run hierad again"))),
             ..BlindSpot::default()
         }

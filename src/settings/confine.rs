@@ -102,7 +102,7 @@ impl<'a> Refused<'a> {
     /// Refuses a setting that reports do not depend on.
     pub(super) fn never<T: Default>(&mut self, setting: &'static str, value: T) -> T {
         drop(value);
-        if self.source.lines.says(setting) {
+        if self.source.lines.mentions(setting) {
             self.refuse(setting, format!("'{setting}' does not count from the tree"), true, false);
         }
         T::default()

@@ -86,7 +86,7 @@ impl SettingsFile {
         let Origin::Tree(place) = &self.origin else { return Ok(Vec::new()) };
         let refused = raw.confined(&source, place).1;
         let mut privileges: Vec<Written> = Vec::new();
-        let judging = judging_names().filter(|name| source.lines.says(name));
+        let judging = judging_names().filter(|name| source.lines.mentions(name));
         for setting in refused.iter().map(|refusal| refusal.setting).chain(judging) {
             if privileges.iter().all(|known| known.setting != setting) {
                 privileges.push(written_setting(&source.lines, setting));
@@ -105,7 +105,7 @@ impl SettingsFile {
         let counts = |name: &str| !refused.iter().any(|refusal| refusal.is_whole && refusal.setting == name);
         let names = keys::Settings::RULES.iter().map(|(name, _)| *name);
         Ok(names
-            .filter(|name| source.lines.says(name) && counts(name))
+            .filter(|name| source.lines.mentions(name) && counts(name))
             .map(|name| written_setting(&source.lines, name))
             .collect())
     }

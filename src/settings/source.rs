@@ -41,7 +41,7 @@ impl SourceFile<'_> {
     /// Returns true if the file has this setting, which judges the tree, and it applies. From a file of the tree it
     /// does not: that of the base revision applies instead.
     pub(crate) fn judges(&self, setting: &str) -> bool {
-        *self.origin == Origin::Trusted && self.lines.says(setting)
+        *self.origin == Origin::Trusted && self.lines.mentions(setting)
     }
 
     /// Returns the path of a program. One with a slash is relative to the settings; the system finds the others.
@@ -60,7 +60,7 @@ impl Lines {
     }
 
     /// Returns true if the file has this setting at the top level.
-    pub(crate) fn says(&self, name: &str) -> bool {
+    pub(crate) fn mentions(&self, name: &str) -> bool {
         self.0.value.get(name).is_some()
     }
 

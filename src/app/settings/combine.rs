@@ -39,8 +39,8 @@ impl Settings {
         let mut combined = Combined::default();
         for file in files.iter().rev() {
             let (settings, refused, lines) = check_file(file)?;
-            combined.settings = settings.over(combined.settings, |name| lines.says(name));
-            combined.refused.retain(|refusal| !lines.says(refusal.setting));
+            combined.settings = settings.over(combined.settings, |name| lines.mentions(name));
+            combined.refused.retain(|refusal| !lines.mentions(refusal.setting));
             combined.refused.extend(refused);
         }
         Ok(combined)

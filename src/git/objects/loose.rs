@@ -15,7 +15,7 @@ const MAX_HEADER_SIZE: u64 = 32;
 /// An object.
 pub(in crate::git) enum Object {
     /// Its type and content, or only the beginning of the content if no more is wanted.
-    Whole(ObjectType, Vec<u8>),
+    Content(ObjectType, Vec<u8>),
     /// Its size, which exceeds the limit.
     TooLarge(u64),
     /// The size of everything that it is made of, which exceeds the limit.
@@ -58,7 +58,7 @@ fn inflate(packed: impl BufRead, part: ReadExtent) -> io::Result<Object> {
         ReadExtent::Start(wanted) if size > wanted => {
             let mut start = Vec::new();
             content.take(wanted).read_to_end(&mut start)?;
-            return Ok(Object::Whole(kind, start));
+            return Ok(Object::Content(kind, start));
         }
         ReadExtent::Whole(_) | ReadExtent::Start(_) => {}
     }
@@ -69,7 +69,7 @@ fn inflate(packed: impl BufRead, part: ReadExtent) -> io::Result<Object> {
             "its header gives a size of {size} bytes, and its content has another one"
         )));
     }
-    Ok(Object::Whole(kind, whole))
+    Ok(Object::Content(kind, whole))
 }
 
 /// Parses a header such as `blob 12`.

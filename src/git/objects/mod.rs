@@ -230,7 +230,7 @@ impl Objects {
             outcome = read(&fresh);
         }
         match outcome.map_err(|error| self.failed(id, &error))? {
-            Object::Whole(kind, content) => Ok((kind, content)),
+            Object::Content(kind, content) => Ok((kind, content)),
             Object::TooLarge(size) => Err(ObjectError::TooLarge { size, limit: limit_of(part) }),
             Object::Chain(size) => Err(ObjectError::LongWay { id: CommitId(id).to_string(), size }),
             Object::Damaged(reason) => Err(self.damaged(id, &reason)),
@@ -312,7 +312,7 @@ fn read_with(
         ReadExtent::Whole(_) => data.len(),
         ReadExtent::Start(wanted) => data.len().min(usize::try_from(wanted).unwrap_or(usize::MAX)),
     };
-    Ok(Object::Whole(object.kind(), data[..wanted].to_vec()))
+    Ok(Object::Content(object.kind(), data[..wanted].to_vec()))
 }
 
 /// Returns the times at which packs were last added to or removed from folders of objects.
