@@ -62,6 +62,9 @@ impl Comparison<'_> {
                         }
                     }
                 }
+                if mentions_by_folder.is_empty() {
+                    return Some(AskedRoots { roots: Vec::new(), mentions_by_folder }); // nothing is asked
+                }
                 let referenced = mentions_by_folder.values().flat_map(|mentions: &Mentions| &mentions.keys);
                 let referenced =
                     referenced.chain(of_levels.iter().flat_map(|references| references.targets())).cloned();
@@ -92,6 +95,9 @@ impl Comparison<'_> {
     pub(super) fn function_references(&self) -> Option<FunctionReferences> {
         let asked_roots = self.asked_roots()?;
         let mut references = FunctionReferences::default();
+        if asked_roots.mentions_by_folder.is_empty() {
+            return Some(references);
+        }
         let mut count = 0;
         for revision in [self.before, self.after] {
             for layer in revision.environment.layer_ids() {
