@@ -270,6 +270,13 @@ pub struct Found {
     pub former: Vec<String>,
 }
 
+impl Found {
+    /// Returns true if nothing has the text.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.found + self.keys.found + self.files.found + self.values.len() == 0
+    }
+}
+
 /// A value that has a text.
 #[derive(Debug, Clone)]
 pub struct FoundValue {

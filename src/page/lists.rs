@@ -58,12 +58,11 @@ fn near(Names { near, .. }: &Names, item: &dyn Fn(&str) -> Markup) -> Markup {
 
 pub(super) fn found_names(address: &Address, found_here: &Found) -> Markup {
     let Found { search, nodes, keys, files, values, has_more_values, former } = found_here;
-    let is_empty = nodes.found + keys.found + files.found + values.len() == 0;
     let some = |(title, noun, path): (&str, &str, &str), names: &Names, item: &dyn Fn(&str) -> Markup| {
         html! {
             h2 { (title) }
             (found(names.found, names.total, noun, search))
-            @if is_empty { (near(names, item)) }
+            (near(names, item))
             ul.names { @for name in &names.names { li { (item(name)) } } }
             @if names.next.is_some() { p { a href=(address.to(path, &[("search", search)])) { "All of them" } } }
         }
@@ -86,7 +85,7 @@ fn found_values(address: &Address, values: &[FoundValue], has_more: bool) -> Mar
     html! {
         h2 { "Values" }
         @if values.is_empty() {
-            p.quiet { "No value has it." }
+            p.quiet { "No value contains this text." }
         } @else { table.values {
             thead { tr { th scope="col" { "Key" } th scope="col" { "Nodes" } th scope="col" { "Value" } } }
             tbody {
@@ -99,7 +98,7 @@ fn found_values(address: &Address, values: &[FoundValue], has_more: bool) -> Mar
                 }
             }
         } }
-        @if has_more { p.quiet { "There may be more: not all keys were looked at." } }
+        @if has_more { p.quiet { "There may be more values: the search was cut short." } }
     }
 }
 

@@ -381,7 +381,7 @@ impl Fleet {
     }
 
     /// Returns all nodes with their names.
-    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Arc<str>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Arc<str>)> + Clone {
         (0..).map(NodeId).zip(&self.names)
     }
 

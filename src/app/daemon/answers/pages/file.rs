@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Result, blind_levels, counts_before, part};
+use super::{Result, blind_levels, counts_before, part_or_near};
 use crate::app::daemon::answers::{RequestedRevision, broken};
 use crate::daemon::http::AnswerError;
 use crate::hiera::Outcome;
@@ -18,14 +18,15 @@ const KEYS: usize = 20;
 /// The maximum work for them.
 const WORK: Cost = Cost { steps: 8 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
-/// Returns the paths of the data files that have a text, from one of them on, with those that do nothing.
+/// Returns the part of the data files that follows the path `after`, of those whose paths contain `search`; which of
+/// them do nothing is marked.
 pub(super) fn list(
     pipeline: &Pipeline,
     requested: &RequestedRevision,
     (search, after): (&str, Option<&str>),
 ) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let names = part(revision.data_files().iter(), search, after);
+    let names = part_or_near(revision.data_files().iter(), search, after);
     let reached = revision.reached_files();
     let is_unread = |path: &&String| !reached.contains(path.as_str()) && !revision.functions_may_read(path);
     let unread = names.names.iter().filter(is_unread).cloned().collect();

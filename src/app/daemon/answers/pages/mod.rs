@@ -33,7 +33,7 @@ use crate::workers::Stop;
 
 type Result<T> = std::result::Result<T, AnswerError>;
 
-/// The number of names, of values and of commits in a part of a list.
+/// The number of names, of values and of commits on a page of a list.
 const NAMES: usize = 200;
 const VALUES: usize = 100;
 const COMMITS: usize = 50;
@@ -60,7 +60,7 @@ impl EffectiveValues {
             _ => {}
         }
         self.retry_while_profiles_change(requested.branch.as_ref(), |pipeline| {
-            // What the pipeline of one request reads is lost with it.
+            // The pipeline of this request is dropped with all that it reads: the next one has what is read before.
             pipeline.cached_revision(requested.point()).map_err(broken)?;
             let pipeline = &pipeline.with_workers(self.workers(stop));
             let known =
@@ -69,11 +69,11 @@ impl EffectiveValues {
                 View::Start => self.start(pipeline, &requested, &request.revision)?,
                 View::Nodes { search, after } => {
                     let names = pipeline.fleet.iter().map(|(_, name)| name);
-                    Content::Nodes(part(names, search, after.as_deref()))
+                    Content::Nodes(part_or_near(names, search, after.as_deref()))
                 }
                 View::Keys { search, after } => {
                     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-                    Content::Keys(part(revision.keys.iter(), search, after.as_deref()))
+                    Content::Keys(part_or_near(revision.keys.iter(), search, after.as_deref()))
                 }
                 View::Node { name, search, after } => {
                     node::content(pipeline, &requested, name, (search, after.as_deref()))?
@@ -170,27 +170,31 @@ fn entry(CommitInfo { id, summary, author, time, .. }: CommitInfo) -> Entry {
     Entry { id: id.to_string(), summary, author, time: time.to_string() }
 }
 
-/// Returns a part of a list of names, which is in order.
+/// Returns the part of a sorted list of names that follows `after`, of those that contain `search`. If there are none, it
+/// has similar names.
+fn part_or_near<'n>(names: impl Iterator<Item = &'n Arc<str>> + Clone, search: &str, after: Option<&str>) -> Names {
+    let found = part(names.clone(), search, after);
+    let near = if found.found == 0 && !search.is_empty() { similar(names, search) } else { Vec::new() };
+    Names { near, ..found }
+}
+
+/// Returns the names that are most similar to one that does not exist.
+fn similar<'n>(names: impl Iterator<Item = &'n Arc<str>>, search: &str) -> Vec<String> {
+    nearest(search, names.map(|name| &**name), MAX_NEAR).into_iter().map(str::to_owned).collect()
+}
+
+/// Returns the part of a sorted list of names that follows `after`, of those that contain `search`.
 fn part<'n>(names: impl Iterator<Item = &'n Arc<str>>, search: &str, after: Option<&str>) -> Names {
     let mut total = 0;
     let wanted = search.to_lowercase();
-    let all: Vec<&str> = names.inspect(|_| total += 1).map(|name| &**name).collect();
-    let found: Vec<&str> = all.iter().copied().filter(|name| name.to_lowercase().contains(&wanted)).collect();
-    let is_unknown = found.is_empty() && !search.is_empty();
-    let near = if is_unknown { nearest(search, all.into_iter(), MAX_NEAR) } else { Vec::new() };
+    let all = names.inspect(|_| total += 1).map(|name| &**name);
+    let found: Vec<&str> = all.filter(|name| name.to_lowercase().contains(&wanted)).collect();
     let rest = found.iter().copied().filter(|name| after.is_none_or(|after| *name > after));
     let mut names: Vec<String> = rest.take(NAMES + 1).map(str::to_owned).collect();
     let is_last = names.len() <= NAMES;
     names.truncate(NAMES);
     let next = names.last().filter(|_| !is_last).cloned();
-    Names {
-        search: search.to_owned(),
-        found: found.len(),
-        total,
-        names,
-        next,
-        near: near.into_iter().map(str::to_owned).collect(),
-    }
+    Names { search: search.to_owned(), found: found.len(), total, names, next, near: Vec::new() }
 }
 
 /// Returns an outcome as it is shown, or `None` if there is no value.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Result, part, shown};
+use super::{Result, part, shown, similar};
 use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken};
 use crate::fleet::{Answer, Revision};
 use crate::page::content::{Content, Found, FoundValue, Shown};
@@ -46,15 +46,22 @@ fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Re
     let mut values: Vec<FoundValue> = effective.keys.into_iter().flat_map(found).collect();
     let has_more_values = keys.len() > most || values.len() > MAX_VALUES || search.left == 0;
     values.truncate(MAX_VALUES);
-    Ok(Found {
+    let (nodes, files) = (pipeline.fleet.iter().map(|(_, name)| name), revision.data_files());
+    let mut found = Found {
         search: text.to_owned(),
-        nodes: part(pipeline.fleet.iter().map(|(_, name)| name), text, None),
+        nodes: part(nodes.clone(), text, None),
         keys: part(revision.keys.iter(), text, None),
-        files: part(revision.data_files().iter(), text, None),
+        files: part(files.iter(), text, None),
         values,
         has_more_values,
         former: Vec::new(),
-    })
+    };
+    if found.is_empty() && !text.is_empty() {
+        found.nodes.near = similar(nodes, text);
+        found.keys.near = similar(revision.keys.iter(), text);
+        found.files.near = similar(files.iter(), text);
+    }
+    Ok(found)
 }
 
 /// A search through what is written in data files.
