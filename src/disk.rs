@@ -23,7 +23,7 @@ pub use named::{
     read_regular, write_named,
 };
 pub use regular::{open_below, read_below, real_below};
-pub use replace::{remove, replace, replace_durably, tidy};
+pub use replace::{remove, replace, replace_durably, replace_with, tidy};
 pub use secret::{Secret, SecretError, read_key, read_secret, read_token};
 pub use stage::{Choice, StageError, create, link, private_folder, stage};
 pub use stamp::{SMALL, Stamp, identity};

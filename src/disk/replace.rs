@@ -20,7 +20,7 @@ pub fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> 
     if keep_if_equal(path, content, mode).unwrap_or(false) {
         return Ok(false);
     }
-    write_and_rename(path, content, mode, |_| Ok(()))?;
+    replace_with(path, mode, |mut file| file.write_all(content))?;
     Ok(true)
 }
 
@@ -30,28 +30,30 @@ pub fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Resul
     if keep_if_equal(path, content, mode).unwrap_or(false) {
         File::open(path)?.sync_all()?;
     } else {
-        write_and_rename(path, content, mode, File::sync_all)?;
+        replace_with(path, mode, |mut file| {
+            file.write_all(content)?;
+            file.sync_all()
+        })?;
     }
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Writes a temporary file in the folder of `path`, calls `settle` on it, and renames it to `path`.
-fn write_and_rename(
+/// Replaces the file atomically by what `write` writes, which need not fit into memory, and returns its result. If it
+/// fails, the file stays as it was.
+pub fn replace_with<T, E: From<io::Error>>(
     path: &Path,
-    content: &[u8],
     mode: FileMode,
-    settle: impl FnOnce(&File) -> io::Result<()>,
-) -> io::Result<()> {
+    write: impl FnOnce(&File) -> Result<T, E>,
+) -> Result<T, E> {
     // Created with our own function, so that errors do not show the random name.
     let file = tempfile::Builder::new()
         .prefix(PREFIX)
         .rand_bytes(RANDOM_LENGTH)
         .make_in(folder_of(path), FileMode::create_new)?;
-    file.as_file().write_all(content)?;
     mode.give(file.as_file())?;
-    settle(file.as_file())?;
+    let result = write(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(result)
 }
 
 /// The age at which a temporary file counts as abandoned.
@@ -121,6 +123,8 @@ pub fn remove(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -159,6 +163,22 @@ mod tests {
             replace_durably(&path, content.as_bytes(), FileMode::PRIVATE).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_whole_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let write = |content: &[u8], fault: Option<ErrorKind>| {
+            replace_with(&path, FileMode::PRIVATE, |mut file| {
+                file.write_all(content)?;
+                fault.map_or(Ok(()), |kind| Err(io::Error::from(kind)))
+            })
+        };
+        write(b"one", None).unwrap();
+        assert_eq!(write(b"half", Some(ErrorKind::StorageFull)).unwrap_err().kind(), ErrorKind::StorageFull);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         assert_eq!(names(folder.path()), ["a"]);
     }
 
