@@ -77,7 +77,7 @@ pub(crate) use nodes::distinctions::VariableValue;
 pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
 pub use nodes::{Fleet, VariableValues};
-pub use resolve::{resolve, resolve_all};
+pub use resolve::{OriginClasses, origins, resolve, resolve_all};
 pub use revision::replaced::{LevelNames, NodeRevision, ReadFile, Replaced, Tried};
 pub use revision::{Revision, RevisionError};
 pub use template::{Template, Variable, coincidences};

@@ -11,7 +11,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::fleet::{Answer, parallel};
+use crate::fleet::parallel;
 use crate::hiera::budget::Cost;
 use crate::workers::Workers;
 
@@ -29,9 +29,6 @@ const TEXT_PER_NODE: usize = 256 << 10;
 
 /// The minimum cost of the answer for a key on a node class.
 pub(in crate::fleet) const OF_CLASS: Cost = Cost { steps: 100, text: 0 };
-
-/// The answers for a key, and what they cost. A key that exceeds its budget has no answers.
-pub(in crate::fleet) type Evaluated = (Vec<Answer>, Cost);
 
 /// Returns the budget of a run on this many nodes.
 pub(in crate::fleet) fn of_run(nodes: usize, workers: &Workers) -> Cost {
@@ -57,22 +54,22 @@ pub(in crate::fleet) fn too_many(answers: usize, budget: Cost) -> Option<String>
     })
 }
 
-/// Evaluates each of `tasks` within `budget`. `evaluate` is given the maximum cost of a task. Returns `None` for
-/// tasks that are left out.
-pub(in crate::fleet) fn evaluate<T: Sync>(
+/// Evaluates each of `tasks` within `budget`. `evaluate` is given the maximum cost of a task, and returns its result
+/// with what it cost. Returns `None` for tasks that are left out.
+pub(in crate::fleet) fn evaluate<T: Sync, R: Send>(
     tasks: &[T],
     workers: &Workers,
     budget: Cost,
-    evaluate: impl Fn(&T, Cost) -> Evaluated + Sync,
-) -> Vec<Option<Vec<Answer>>> {
+    evaluate: impl Fn(&T, Cost) -> (R, Cost) + Sync,
+) -> Vec<Option<R>> {
     let total = Total::default();
     let first = parallel::map(tasks, workers, "resolving keys", |task| {
         if !total.get().is_within(budget) {
             return None;
         }
-        let (answers, cost) = evaluate(task, budget);
+        let (result, cost) = evaluate(task, budget);
         total.add(cost);
-        Some(answers)
+        Some(result)
     });
     if total.get().is_within(budget) {
         return first;
@@ -82,13 +79,13 @@ pub(in crate::fleet) fn evaluate<T: Sync>(
 }
 
 /// Evaluates tasks that together exceed `budget`.
-fn evaluate_in_shares<T: Sync>(
+fn evaluate_in_shares<T: Sync, R: Send>(
     tasks: &[T],
     workers: &Workers,
     budget: Cost,
-    evaluate: impl Fn(&T, Cost) -> Evaluated + Sync,
-) -> Vec<Option<Vec<Answer>>> {
-    let mut found: Vec<Option<Vec<Answer>>> = tasks.iter().map(|_| None).collect();
+    evaluate: impl Fn(&T, Cost) -> (R, Cost) + Sync,
+) -> Vec<Option<R>> {
+    let mut found: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
     let (mut left, mut share) = (budget, Cost::NONE);
     loop {
         let pending: Vec<usize> = (0..tasks.len()).filter(|at| found[*at].is_none()).collect();
@@ -99,10 +96,10 @@ fn evaluate_in_shares<T: Sync>(
         }
         share = next;
         let evaluated = parallel::map(&pending, workers, "resolving keys in shares", |at| evaluate(&tasks[*at], share));
-        for (at, (answers, cost)) in pending.into_iter().zip(evaluated) {
+        for (at, (result, cost)) in pending.into_iter().zip(evaluated) {
             left = left.minus(cost.at_most(share));
             if cost.is_within(share) {
-                found[at] = Some(answers);
+                found[at] = Some(result);
             }
         }
     }
@@ -142,7 +139,7 @@ mod tests {
         let done_with = |threads| {
             let all = evaluate(costs, &Workers::of(threads), budget, |cost, share| {
                 let cost = Cost { steps: (*cost).min(share.steps + 1), text: 0 };
-                (Vec::new(), cost)
+                ((), cost)
             });
             all.iter().map(Option::is_some).collect::<Vec<bool>>()
         };

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use hierad::diff::{self, Diff};
 use hierad::fleet::{self, Effective, Fleet, NodesByKey, ReferencedVariables, Revision};
+use hierad::hiera::explain::Recorder;
+use hierad::hiera::explain::provenance::{Origin, contributions};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, Store};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
@@ -16,6 +18,7 @@ use hierad::node::{
 };
 use hierad::puppet::Puppet;
 use hierad::tree::{Entry, FileTree, MemoryTree};
+use hierad::value::ValuePath;
 use hierad::workers::Workers;
 
 use super::generator::{self, Content, Repository};
@@ -188,6 +191,34 @@ fn fleet_answers_equal_single_lookups() {
             assert_eq!(of_node(&effective, node), alone(&together, &profiles[name]), "seed {seed}, {name}");
         }
     }
+}
+
+/// The place of the value of a key on one node, explained by itself.
+fn place_alone(revision: &Revision, key: &str, node: NodeId) -> Option<Origin> {
+    let recorder = Recorder::default();
+    let outcome = revision.explain(key, node, &recorder);
+    let found = contributions(&recorder.finish(), key);
+    found.first().filter(|_| matches!(outcome, Outcome::Found(_)))?.origin_of(&ValuePath::default())
+}
+
+#[test]
+fn places_of_values_equal_those_of_single_lookups() {
+    let mut known = 0;
+    for seed in seeds() {
+        let fleet = fleet_of(seed);
+        let revision = revision(&history(seed)[0], &fleet, &Arc::default());
+        let everywhere = fleet.everywhere(revision.keys.iter());
+        let origins = fleet::origins(&revision, &everywhere, &Workers::of(1));
+        assert_eq!(fleet::origins(&revision, &everywhere, &Workers::of(4)), origins, "seed {seed}");
+        for ((key, classes), (node, name)) in origins.iter().flat_map(|one| fleet.iter().map(move |node| (one, node))) {
+            let mut of_node = classes.iter().filter(|(_, nodes)| nodes.contains(node)).map(|(origin, _)| origin);
+            let place = of_node.next().cloned();
+            known += usize::from(place.is_some());
+            assert_eq!(place, place_alone(&revision, key, node), "seed {seed}, {key} on {name}");
+            assert_eq!(of_node.next(), None, "seed {seed}, {key}: one place a node");
+        }
+    }
+    assert!(known > 100, "{known} values with a place");
 }
 
 /// The same with sets of nodes that are known by their nodes.

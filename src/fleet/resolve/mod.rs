@@ -2,10 +2,12 @@
 
 mod faults;
 mod filled;
+mod origins;
 mod shared_classes;
 mod sharing;
+mod spending;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::hash::Hash;
@@ -26,6 +28,9 @@ use crate::node::NodeSet;
 use crate::workers::Workers;
 
 use sharing::SharedParts;
+use spending::Spending;
+
+pub use origins::{OriginClasses, origins};
 
 /// Returns the effective values of some keys on some nodes, without templates. The result does not depend on `workers`.
 pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Effective {
@@ -33,16 +38,12 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
     filled::filled(effective, workers)
 }
 
-/// The number of steps for a key after which to check again if the work should stop.
-const STEPS_PER_STOP_CHECK: usize = 100_000;
-
 /// Returns the effective values of some keys in several revisions; answers that differ from node to node only by
 /// texts inserted into them are templates. Equal outcomes and templates are shared, across all revisions. Keys that
 /// exceed the run's budget fail.
 pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey, workers: &Workers) -> [Effective; N] {
-    // A command that fails repeatedly is no longer used, so the order of the requests matters.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
-    let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
+    let workers = &in_turn(asks_commands, workers);
     let all = shared_classes::all_nodes(&revisions, keys);
     // A set with as many nodes as the fleet contains all of them.
     let by_classes = |nodes: &NodeSet| all.as_ref().filter(|all| all.len() == nodes.len());
@@ -81,29 +82,21 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     })
 }
 
+/// Returns the workers that may look keys up: a command that fails repeatedly is no longer used, so the order of the
+/// requests matters if there are any.
+fn in_turn(asks_commands: bool, workers: &Workers) -> Workers {
+    workers.at_most(if asks_commands { 1 } else { usize::MAX })
+}
+
 /// A key, the nodes on which it is looked up in a revision, and answers that it may share with others.
 type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet, Option<&'t SharedAnswers>);
 
 /// Returns the distinct answers for a key, in the order of their first nodes, and their total cost. Beyond the limit,
 /// the rest is not evaluated.
 fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
-    let spent = Cell::new(Cost::NONE);
-    let (stop, due) = (OnceCell::new(), Cell::new(0));
+    let spending = Spending::new(limit, workers);
     let look_up = |node, dependencies: &Dependencies| {
-        if stop.get().is_none() && spent.get().steps >= due.get() {
-            due.set(spent.get().steps + STEPS_PER_STOP_CHECK);
-            _ = workers.stop.reason().map(|reason| stop.set(reason));
-        }
-        if let Some(reason) = stop.get() {
-            return Outcome::Failed(LookupError::unknown(reason));
-        }
-        if !spent.get().is_within(limit) {
-            return Outcome::NotFound;
-        }
-        let left = limit.minus(spent.get()).at_most(Cost::OF_KEY);
-        let (outcome, cost) = NodeView { revision, node, dependencies, answers }.get(key, left);
-        spent.set(spent.get().plus(cost).plus(run_budget::OF_CLASS));
-        outcome
+        spending.look_up(|left| NodeView { revision, node, dependencies, answers }.get(key, left))
     };
     let shared = RefCell::default();
     let get = |node, dependencies: &Dependencies| {
@@ -124,7 +117,7 @@ fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Wor
     };
     let mut answers: Vec<Answer> = distinct.into_iter().map(answer).collect();
     answers.sort_by_cached_key(|answer| answer.nodes.first());
-    (answers, spent.get())
+    (answers, spending.spent())
 }
 
 /// Returns the answer for a key that was left out, because there are `too_many` answers or the budget of the run is

@@ -33,7 +33,7 @@ impl NodeView<'_> {
     }
 
     /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
-    pub(super) fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
+    pub(in crate::fleet) fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
         let scope = self.scope();
         let lookup = Lookup::new(self.environment(&scope), self, &scope).within(limit).explained_by(recorder);
         (lookup.get(key, None), lookup.cost())

@@ -18,7 +18,7 @@ pub struct Contribution {
 }
 
 /// The origin of a part of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// The name of the level.
     pub level: Arc<str>,
