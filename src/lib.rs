@@ -142,6 +142,9 @@ pub mod pipeline;
 
 pub mod history;
 
+#[cfg(feature = "tables")]
+pub mod tables;
+
 pub mod checks;
 
 pub mod delivery;

@@ -428,7 +428,8 @@ impl Pipeline {
         if nodes.len() == self.fleet.len() { self.fleet.all() } else { nodes }
     }
 
-    fn commit(&self, id: RevisionId) -> Result<Option<Commit>, PipelineError> {
+    /// Returns a revision as reports name it, or `None` for one that has no name.
+    pub fn commit(&self, id: RevisionId) -> Result<Option<Commit>, PipelineError> {
         Ok(match id {
             RevisionId::Commit(id) => Some(commit(&self.revisions.repository.commit(id)?)),
             RevisionId::WorkTree => {

@@ -29,6 +29,8 @@ mod queue;
 mod render;
 mod review;
 mod settings;
+#[cfg(feature = "tables")]
+mod tables;
 mod trust;
 mod verify;
 mod watch;
@@ -43,6 +45,11 @@ use crate::diagnostic::describe;
 
 use arguments::deferred::{Deferred, EveryOption, LINE};
 use global::Global;
+
+/// The format of tables, and the reason why a build that cannot write them refuses it.
+const PARQUET: &str = "parquet";
+const WITHOUT_TABLES: &str =
+    "this hierad was built without tables: `cargo install --path . --locked --features tables`";
 
 /// The result of a subcommand.
 type Result<T = Status> = std::result::Result<T, Failure>;
@@ -284,4 +291,18 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
         error = cause.source();
     }
     false
+}
+
+#[cfg(all(test, not(feature = "tables")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_tables_says_which_has_them() {
+        for command in ["render", "log"] {
+            let parsed = Cli::try_parse_from(["hierad", command, "--format", "parquet", "--output", "x"]);
+            let refused = parsed.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(refused.contains("--features tables"), "{refused}");
+        }
+    }
 }

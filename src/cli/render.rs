@@ -1,26 +1,31 @@
 //! `hierad render`: the effective values of every node at one revision.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::arguments::as_of::AsOf;
 use super::arguments::filter;
 use super::arguments::what_if::WhatIf;
 use super::diff::blind;
 use super::output::log;
-use super::progress::Progress;
-use super::{Global, Result, Status, output};
+use super::progress::{Progress, Shown};
+#[cfg(feature = "tables")]
+use super::tables;
+use super::{Global, PARQUET, Result, Status, WITHOUT_TABLES, output};
 use crate::app::Workspace;
 use crate::disk::{self, FileMode, ModeError};
 use crate::git::BranchName;
 use crate::hiera::key::any_matches;
 use crate::pattern::{Pattern, any};
+use crate::pipeline::render::Rendered;
+use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::BlindSpot;
 use crate::snapshot::{Format, Written};
+#[cfg(feature = "tables")]
+use crate::tables::values::{self, Values};
 use crate::visible::visible;
 
 /// Arguments of `render`.
@@ -30,15 +35,15 @@ pub(super) struct Arguments {
     #[arg(value_name = "REV", default_value = "HEAD")]
     revision: String,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
-    format: Format,
-    /// The output: - for standard output, or a folder for a file for each node and manifest.json
+    #[arg(long, value_name = "FORMAT", default_value = "json", value_parser = form())]
+    format: Form,
+    /// The output: - for standard output, or a folder for a file for each node and manifest.json; with parquet, a file
     ///
     /// Unchanged files are not touched, and manifest.json is written last. Files that only the former manifest.json
     /// names, such as those of nodes that are gone, are removed; other files are left alone.
-    #[arg(long, short, value_name = "DIR|-", default_value = "-")]
+    #[arg(long, short, value_name = "DIR|FILE|-", default_value = "-")]
     output: PathBuf,
-    /// The permissions of the files in a folder, in octal: 0644 lets all users of the machine read them
+    /// The permissions of the written files, in octal: 0644 lets all users of the machine read them
     #[arg(long, value_name = "MODE", default_value = "0600", value_parser = mode)]
     mode: FileMode,
     /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
@@ -56,14 +61,26 @@ pub(super) struct Arguments {
     what_if: WhatIf,
 }
 
-impl ValueEnum for Format {
-    fn value_variants<'v>() -> &'v [Format] {
-        &Format::ALL
-    }
+/// The form of the values.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// A snapshot of each node.
+    Snapshots(Format),
+    /// One table of all nodes.
+    #[cfg(feature = "tables")]
+    Parquet,
+}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
-    }
+/// Returns a parser for the names of forms.
+fn form() -> impl TypedValueParser<Value = Form> {
+    let names = Format::ALL.map(Format::name).into_iter().chain([PARQUET]);
+    PossibleValuesParser::new(names.map(PossibleValue::new)).try_map(|name| {
+        #[cfg(feature = "tables")]
+        if name == PARQUET {
+            return Ok(Form::Parquet);
+        }
+        Format::ALL.into_iter().find(|format| format.name() == name).map(Form::Snapshots).ok_or(WITHOUT_TABLES)
+    })
 }
 
 impl Arguments {
@@ -76,7 +93,7 @@ impl Arguments {
     ) -> Arguments {
         Arguments {
             revision,
-            format: Format::Json,
+            format: Form::Snapshots(Format::Json),
             output,
             mode,
             node,
@@ -106,10 +123,13 @@ pub(super) fn render(
     branch: Option<&BranchName>,
     arguments: &Arguments,
 ) -> Result {
+    #[cfg(feature = "tables")]
+    if let Form::Parquet = arguments.format {
+        tables::check(&arguments.output)?;
+    }
     let (workspace, point) = &arguments.as_of.at(global, workspace.clone(), &arguments.revision)?;
     let (progress, point) = (global.show_progress(workspace), *point);
     let pipeline = global.pipeline(workspace, branch, &[point], &|name: &str| any(&arguments.node, name))?;
-    let nodes = pipeline.fleet.len();
     let revision = pipeline.revision(point)?;
     if revision.keys.is_empty() {
         global.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
@@ -118,10 +138,47 @@ pub(super) fn render(
         return Err(blind(Some(&spot)));
     }
     filter::matches_a_key(&arguments.key, &revision.keys)?;
-    let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any_matches(&arguments.key, key)).cloned().collect();
-    let rendered = pipeline.snapshots(point, &revision, &keys, arguments.format);
-    workspace.save();
-    warn(&global.progress, &rendered.blind_spots);
+    let keys = revision.keys.iter().filter(|key| any_matches(&arguments.key, key)).cloned().collect();
+    match arguments.format {
+        Form::Snapshots(format) => {
+            let rendered = pipeline.snapshots(point, &revision, &keys, format);
+            workspace.save();
+            warn(&global.progress, &rendered.blind_spots);
+            write_snapshots(&pipeline, point, &rendered, arguments, progress)
+        }
+        #[cfg(feature = "tables")]
+        Form::Parquet => {
+            let effective = pipeline.effective(&revision, &keys);
+            let spots = pipeline.blind_spots_of(point, &revision, &effective);
+            workspace.save();
+            warn(&global.progress, &spots);
+            let (commit, branch) = (pipeline.commit(point)?, workspace.branch_name(&arguments.revision));
+            let values = Values {
+                revision: &revision,
+                effective: &effective,
+                commit: commit.as_ref(),
+                branch: branch.as_ref().map(BranchName::as_str),
+                manifest: pipeline.manifest(point, keys.len(), &spots),
+                disclosure: &pipeline.disclosure,
+            };
+            tables::write(&arguments.output, arguments.mode, progress, |file| {
+                let rows = values::write(&values, file, &pipeline.workers)?;
+                pipeline.fleet_has_stayed()?;
+                Ok((rows, ()))
+            })?;
+            Ok(Status::Done)
+        }
+    }
+}
+
+/// Writes snapshots to standard output or to a folder.
+fn write_snapshots(
+    pipeline: &Pipeline,
+    point: RevisionId,
+    rendered: &Rendered<'_>,
+    arguments: &Arguments,
+    progress: Option<Shown>,
+) -> Result {
     if arguments.output.as_os_str() == "-" {
         drop(progress);
         let mut out = output::stdout();
@@ -131,9 +188,9 @@ pub(super) fn render(
     }
     let folder = &arguments.output;
     disk::check_output(folder)?;
-    let written = pipeline.write_folder(point, &rendered, folder, arguments.mode)?;
+    let written = pipeline.write_folder(point, rendered, folder, arguments.mode)?;
     drop(progress);
-    let nodes = nodes - written.without_file.len();
+    let nodes = pipeline.fleet.len() - written.without_file.len();
     let Written { changed, removed, .. } = written;
     let count = if nodes == 1 { "1 snapshot".to_owned() } else { format!("{nodes} snapshots") };
     log::print(&format_args!("{count} in {}: {changed} written, {removed} removed", folder.display()));

@@ -86,6 +86,21 @@ pub enum ChangeKind {
     ErrorChanged,
 }
 
+impl ChangeKind {
+    /// Returns its name, as programs read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ChangeKind::Added => "added",
+            ChangeKind::Removed => "removed",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Reordered => "reordered",
+            ChangeKind::Failed => "failed",
+            ChangeKind::Recovered => "recovered",
+            ChangeKind::ErrorChanged => "error_changed",
+        }
+    }
+}
+
 /// The change of one key on all nodes on which it is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::blind_spots;
 use crate::disk::FileMode;
-use crate::fleet::Revision;
+use crate::fleet::{Effective, Revision};
 use crate::report::BlindSpot;
 use crate::snapshot::{self, Format, Manifest, Snapshots, Written};
 
@@ -49,10 +49,25 @@ impl Pipeline {
         format: Format,
     ) -> Rendered<'_> {
         let (effective, nodes) = (self.effective(revision, keys), self.fleet.all());
-        let judged = (&self.judge.accepted(self.base(id)), self.judge.refused());
-        let blind_spots = blind_spots::of_revision(revision, &effective, judged, &self.disclosure);
+        let blind_spots = self.blind_spots_of(id, revision, &effective);
         let snapshots = Snapshots::new(effective, &self.fleet, &nodes, format, &self.disclosure, &self.workers);
         Rendered { snapshots, blind_spots, keys: keys.len() }
+    }
+
+    /// Returns the blind spots of a revision with these values.
+    pub fn blind_spots_of(&self, id: RevisionId, revision: &Revision, effective: &Effective) -> Vec<BlindSpot> {
+        let judged = (&self.judge.accepted(self.base(id)), self.judge.refused());
+        blind_spots::of_revision(revision, effective, judged, &self.disclosure)
+    }
+
+    /// Returns what is to be known about the values of this many keys at a revision.
+    pub fn manifest(&self, id: RevisionId, keys: usize, blind_spots: &[BlindSpot]) -> Manifest {
+        let commit = match id {
+            RevisionId::Commit(id) => Some(id.to_string()),
+            RevisionId::Merged(_) | RevisionId::WorkTree | RevisionId::Empty => None,
+        };
+        let puppet = self.revisions.options.puppet.number();
+        Manifest::new(commit, self.fleet.len(), keys, puppet).with_blind_spots(blind_spots)
     }
 
     /// Writes rendered snapshots to a folder, in files of this mode, and removes all others there.
@@ -64,13 +79,7 @@ impl Pipeline {
         mode: FileMode,
     ) -> Result<Written, RenderError> {
         self.fleet_has_stayed()?;
-        let commit = match id {
-            RevisionId::Commit(id) => Some(id.to_string()),
-            RevisionId::Merged(_) | RevisionId::WorkTree | RevisionId::Empty => None,
-        };
-        let puppet = self.revisions.options.puppet.number();
-        let manifest = Manifest::new(commit, self.fleet.len(), rendered.keys, puppet);
-        let manifest = manifest.with_blind_spots(&rendered.blind_spots);
+        let manifest = self.manifest(id, rendered.keys, &rendered.blind_spots);
         let written = snapshot::write_folder(&rendered.snapshots, manifest, folder, mode, &self.workers);
         written.map_err(|source| RenderError::Write { folder: folder.to_owned(), source })
     }

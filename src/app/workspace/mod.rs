@@ -272,6 +272,11 @@ impl Workspace {
         is_of_branch.then(|| deployed::branch(&self.repository, revision)).transpose()
     }
 
+    /// Returns the branch of a revision, whatever the environment of the nodes is, or `None` if it is unknown.
+    pub fn branch_name(&self, revision: &str) -> Option<BranchName> {
+        deployed::branch(&self.repository, revision).ok()
+    }
+
     /// Returns the environment of the nodes when `branch` is deployed.
     pub fn environment_of_nodes(&self, branch: Option<&str>) -> EnvironmentOfNodes {
         match (&self.settings.environment, branch) {

@@ -1,8 +1,10 @@
 //! `hierad log`: the commits that changed keys, as `git log` shows those that changed files.
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use regex::Regex;
 
 use super::Asked;
@@ -11,7 +13,13 @@ use crate::app::Workspace;
 use crate::cli::arguments::filter::matches_a_node;
 use crate::cli::diff::style;
 use crate::cli::output::pager::Paged;
-use crate::cli::{Global, Result, Status, bound, output};
+#[cfg(feature = "tables")]
+use crate::cli::tables;
+use crate::cli::{Global, PARQUET, Result, Status, WITHOUT_TABLES, bound, output};
+#[cfg(feature = "tables")]
+use crate::disk::FileMode;
+#[cfg(feature = "tables")]
+use crate::git::BranchName;
 use crate::git::CommitId;
 use crate::hiera::key::any_matches;
 use crate::history::Query;
@@ -21,6 +29,8 @@ use crate::pipeline::DiffFilter;
 use crate::process::lower_priority;
 use crate::report::writers::{json, text};
 use crate::report::{Report, count};
+#[cfg(feature = "tables")]
+use crate::tables::events::Events;
 
 /// The approximate number of lines of an entry, unless values are shown in full.
 const ENTRY_LINES: usize = 24;
@@ -58,9 +68,12 @@ pub(in crate::cli) struct Arguments {
     /// Only changes in which something that differs matches this expression
     #[arg(short = 'G', value_name = "REGEX", id = "grep")]
     grep: Option<Regex>,
-    /// Output format: with json a list of reports as `diff` has them, with ndjson one on each line
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    /// Output format: json is a list of reports as `diff` has them, ndjson has one on each line, parquet is a table
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format())]
     format: Format,
+    /// The file of the table
+    #[arg(long, short, value_name = "FILE", required_if_eq("format", PARQUET))]
+    output: Option<PathBuf>,
     /// Follow first parents only, as is done anyway
     #[arg(long, hide = true)]
     first_parent: bool,
@@ -69,14 +82,31 @@ pub(in crate::cli) struct Arguments {
     index_only: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Text,
     Json,
     Ndjson,
+    #[cfg(feature = "tables")]
+    Parquet,
+}
+
+/// Returns a parser for the names of formats.
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["text", "json", "ndjson", PARQUET]).try_map(|name| match &*name {
+        "json" => Ok(Format::Json),
+        "ndjson" => Ok(Format::Ndjson),
+        #[cfg(feature = "tables")]
+        PARQUET => Ok(Format::Parquet),
+        "text" => Ok(Format::Text),
+        _ => Err(WITHOUT_TABLES),
+    })
 }
 
 pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
+    if arguments.output.is_some() && matches!(arguments.format, Format::Text | Format::Json | Format::Ndjson) {
+        return Err(format!("--output names the file of a table: add --format {PARQUET}").into());
+    }
     let (keys, range) = divided(&arguments.words)?;
     if arguments.index_only {
         lower_priority();
@@ -93,8 +123,47 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
         DiffFilter { key: &|key| any_matches(&keys, key), node: &|name| any(&arguments.node, name), paths: &[] };
     let is_of_all = keys.is_empty() && arguments.node.is_empty();
     let query = Query { filter, is_of_all, needle: arguments.needle() };
-    let mut entries = Entries::new(arguments, &asked.workspace, global)?;
     asked.span.author.clone_from(&arguments.author);
+    #[cfg(feature = "tables")]
+    if let (Format::Parquet, Some(output)) = (arguments.format, &arguments.output) {
+        tables::check(output)?;
+        let branch = asked.workspace.branch_name(arguments.span.tip_name(range));
+        let branch = branch.as_ref().map(BranchName::as_str);
+        let walked = tables::write(output, FileMode::PRIVATE, progress.flatten(), |file| {
+            let workers = asked.pipeline.workers.clone();
+            let mut events = Events::new(file, branch, &workers)?;
+            let walked = walk(&mut asked, arguments, &query, |report| Ok(events.add(report)?))?;
+            Ok((events.finish()?, walked))
+        })?;
+        return finish(&asked, &keys, arguments, &walked);
+    }
+    let mut entries = Entries::new(arguments, &asked.workspace, global)?;
+    let walked = walk(&mut asked, arguments, &query, |report| {
+        progress.take();
+        entries.write(report)
+    })?;
+    drop(progress);
+    entries.finish()?;
+    finish(&asked, &keys, arguments, &walked)
+}
+
+/// The commits that were looked at.
+struct Walked {
+    looked_at: usize,
+    found: usize,
+    /// See [`Commits::is_cut`](crate::history::commits::Commits::is_cut).
+    is_cut: bool,
+    /// See [`History::masked`](crate::history::History::masked).
+    masked: Vec<CommitId>,
+}
+
+/// Gives the entries that are asked for to `write`, in their order.
+fn walk(
+    asked: &mut Asked,
+    arguments: &Arguments,
+    query: &Query<'_>,
+    mut write: impl FnMut(&Report) -> Result<()>,
+) -> Result<Walked> {
     let facts = asked.workspace.facts_history(asked.branch.as_ref(), &asked.span);
     let (mut history, mut commits) = asked.history()?;
     let most = arguments.number.unwrap_or(usize::MAX);
@@ -103,29 +172,29 @@ pub(in crate::cli) fn run(global: &Global, arguments: &Arguments) -> Result {
     while found < most {
         let Some(step) = commits.next().transpose()? else { break };
         looked_at += 1;
-        let mut reports = facts.after(step.commit.id, &query)?;
-        reports.extend(history.report(&step, &query)?);
+        let mut reports = facts.after(step.commit.id, query)?;
+        reports.extend(history.report(&step, query)?);
         for report in reports.into_iter().take(most - found) {
             found += 1;
             if arguments.reverse {
                 kept.push(report);
             } else {
-                progress.take();
-                entries.write(&report)?;
+                write(&report)?;
             }
         }
     }
-    drop(progress);
-    kept.iter().rev().try_for_each(|report| entries.write(report))?;
-    let (is_cut, masked) = (commits.is_cut, std::mem::take(&mut history.masked));
-    drop((history, commits));
-    entries.finish()?;
+    kept.iter().rev().try_for_each(write)?;
+    Ok(Walked { looked_at, found, is_cut: commits.is_cut, masked: history.masked })
+}
+
+/// Keeps what was found for the next run, and says what may be missing.
+fn finish(asked: &Asked, keys: &[Pattern], arguments: &Arguments, walked: &Walked) -> Result {
     asked.workspace.save();
-    if found == 0 {
-        none_found(&asked, &keys, (arguments, looked_at))?;
+    if walked.found == 0 {
+        none_found(asked, keys, (arguments, walked.looked_at))?;
     }
-    Asked::tell_cut(is_cut);
-    tell_masked(&masked);
+    Asked::tell_cut(walked.is_cut);
+    tell_masked(&walked.masked);
     if arguments.format == Format::Text {
         asked.tell_unseen()?;
     }
@@ -205,7 +274,8 @@ impl Entries {
                 }
                 text::entry::write(report, self.text, &mut self.out)?;
             }
-            Format::Json | Format::Ndjson => {
+            // A table is not written entry by entry.
+            _ => {
                 if self.format == Format::Json {
                     self.out.write_all(if is_first { b"\n" } else { b",\n" })?;
                 }

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
-use crate::diff::{ChangeKind, Diff, LeafKind, PlacedValue};
+use crate::diff::{Diff, LeafKind, PlacedValue};
 use crate::event::{CommitEvent, JobNumber, PushPart};
 use crate::hiera::Outcome;
 use crate::report::words::value;
@@ -375,7 +375,7 @@ impl<'a> WireChange<'a> {
     fn new(change: &'a KeyChange, nodes: usize, places: &'a PlaceTable) -> WireChange<'a> {
         WireChange {
             key: &change.key,
-            kind: kind(change.kind),
+            kind: change.kind.as_str(),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
             nodes,
@@ -476,18 +476,6 @@ impl<'a> WireFinding<'a> {
             text: &diagnostic.text,
             nodes: finding.nodes,
         }
-    }
-}
-
-fn kind(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Added => "added",
-        ChangeKind::Removed => "removed",
-        ChangeKind::Changed => "changed",
-        ChangeKind::Reordered => "reordered",
-        ChangeKind::Failed => "failed",
-        ChangeKind::Recovered => "recovered",
-        ChangeKind::ErrorChanged => "error_changed",
     }
 }
 
