@@ -5,6 +5,7 @@
 //! - `console`: commands behind `$`, and their output. They run in a site, and the output is compared ([`console`]);
 //! - `sh`: commands without output. hierad must take its own; files of the project must exist ([`shell`]);
 //! - `yaml` and `json`: read by the reader that hierad has for them ([`snippets`]);
+//! - `sql`: its answer is compared ([`tables`]); the next block has the answer;
 //! - `text` and `python`: for people.
 //!
 //! A comment before a block, which no reader of the page sees, says how it is tested:
@@ -24,3 +25,4 @@ mod pages;
 mod promises;
 mod shell;
 mod snippets;
+mod tables;

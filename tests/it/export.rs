@@ -1,6 +1,6 @@
 //! Snapshots on a git reference, read back with the `git` command.
 
-mod agreement;
+pub(crate) mod agreement;
 mod branches;
 mod places;
 mod trouble;

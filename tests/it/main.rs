@@ -45,6 +45,7 @@ mod snapshot;
 mod specs;
 mod spellings;
 mod support;
+mod tables;
 mod variables;
 mod vectors_convert;
 mod vectors_emit;

@@ -57,15 +57,15 @@ fn steps(text: &str) -> Vec<Step> {
 }
 
 /// A folder that the commands of a page run in.
-struct Site {
+pub(super) struct Site {
     base: TempDir,
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     daemon: Option<Daemon>,
 }
 
 impl Site {
     /// Makes the site that `tests/documents/NAME.sh` describes.
-    fn new(name: &str) -> Site {
+    pub(super) fn new(name: &str) -> Site {
         let base = TempDir::new().unwrap();
         let folder = base.path().canonicalize().unwrap().join("data");
         fs::create_dir(&folder).unwrap();
@@ -96,6 +96,11 @@ impl Site {
         shell.env("PATH", path.unwrap()).env("BASE", self.base()).env("PROJECT", root());
         shell.env("HIERAD_FINGERPRINT_KEY", FINGERPRINT_KEY);
         shell
+    }
+
+    /// Runs commands that must succeed.
+    pub(super) fn sh(&self, script: &str) {
+        run(&mut self.shell(&format!("set -eu\n{script}"))).is(0);
     }
 
     /// Goes to the folder that the last script ended in.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The languages of blocks. All but `text` and `python` are tested.
-const LANGUAGES: [&str; 7] = ["console", "sh", "yaml", "json", "jq", "text", "python"];
+const LANGUAGES: [&str; 8] = ["console", "sh", "yaml", "json", "jq", "sql", "text", "python"];
 
 /// The most columns of a line.
 const COLUMNS: usize = 140;

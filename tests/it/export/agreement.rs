@@ -20,13 +20,13 @@ type Changes = BTreeMap<String, [Option<String>; 2]>;
 type History = BTreeMap<String, BTreeMap<String, Changes>>;
 
 /// A repository and the profiles of its nodes.
-struct Site {
-    sandbox: Sandbox,
+pub(crate) struct Site {
+    pub(crate) sandbox: Sandbox,
     profiles: PathBuf,
 }
 
 impl Site {
-    fn hierad(&self, arguments: &str) -> crate::support::terminal::Printed {
+    pub(crate) fn hierad(&self, arguments: &str) -> crate::support::terminal::Printed {
         let mut command = hierad(self.sandbox.root());
         command.env("HIERAD_FINGERPRINT_KEY", "5a".repeat(32));
         run(command.arg("--profiles").arg(&self.profiles).args(arguments.split_whitespace()))
@@ -51,7 +51,7 @@ impl Site {
     }
 
     /// A random repository with some edits.
-    fn random(seed: u64) -> Site {
+    pub(crate) fn random(seed: u64) -> Site {
         let (sandbox, mut repository) = (Sandbox::new(), generator::generate(seed));
         let profiles = repository.write_profiles(&sandbox.beside("profiles")).unwrap();
         commit(&sandbox, &repository);
@@ -60,6 +60,18 @@ impl Site {
             commit(&sandbox, &repository);
         }
         Site { sandbox, profiles }
+    }
+
+    /// The real repository of this name, in the folder `HIERAD_SHARED`.
+    pub(crate) fn corpus(name: &str) -> Site {
+        let shared = std::env::var_os("HIERAD_SHARED").map_or("../shared".into(), PathBuf::from);
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared).join("corpus");
+        let bundle = corpus.join(format!("{name}.bundle"));
+        let site = Site { sandbox: Sandbox::new(), profiles: corpus.join(format!("{name}-profiles")) };
+        let heads = site.sandbox.git(["ls-remote", "--heads", bundle.to_str().unwrap()]);
+        let fetched = format!("{}:refs/heads/main", heads.split_once('\t').unwrap().1);
+        site.sandbox.git(["fetch", "--quiet", "--update-head-ok", bundle.to_str().unwrap(), &fetched]);
+        site
     }
 
     /// Puts all commits on the reference: the first one alone, the others in one run.
@@ -301,13 +313,7 @@ const COMMITS: usize = 200;
 #[test]
 #[ignore = "needs a corpus, in the folder HIERAD_SHARED"]
 fn exports_of_a_real_repository_agree() {
-    let shared = std::env::var_os("HIERAD_SHARED").map_or("../shared".into(), PathBuf::from);
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared).join("corpus");
-    let bundle = corpus.join("ocf.bundle");
-    let site = Site { sandbox: Sandbox::new(), profiles: corpus.join("ocf-profiles") };
-    let fetched = format!("{}:refs/heads/main", site.sandbox.git(["ls-remote", "--heads", bundle.to_str().unwrap()]));
-    let branch = fetched.split_once('\t').unwrap().1;
-    site.sandbox.git(["fetch", "--quiet", "--update-head-ok", bundle.to_str().unwrap(), branch]);
+    let site = Site::corpus("ocf");
     let all = commits(&site.sandbox, "main");
     let last = &all[all.len() - COMMITS..];
     site.hierad(&format!("export {}~{}..main", "main", COMMITS)).is(0);
