@@ -21,7 +21,7 @@ use crate::pipeline::Pipeline;
 pub(super) struct Arguments {
     #[command(flatten)]
     at: Inspection,
-    /// Show only faults of at least this severity, and fail if there are any [default: show all, fail on warnings]
+    /// Show only faults of at least this severity, and fail if there are any [default: show all, fail from warning on]
     #[arg(long, value_name = "SEVERITY")]
     severity: Option<SeverityFlag>,
     /// Ignore faults of this kind, such as unreached-file; may be repeated

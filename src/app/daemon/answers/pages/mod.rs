@@ -170,8 +170,8 @@ fn entry(CommitInfo { id, summary, author, time, .. }: CommitInfo) -> Entry {
     Entry { id: id.to_string(), summary, author, time: time.to_string() }
 }
 
-/// Returns the part of a sorted list of names that follows `after`, of those that contain `search`. If there are none, it
-/// has similar names.
+/// Returns the part of a sorted list of names that follows `after`, of those that contain `search`. If there are none,
+/// it has similar names.
 fn part_or_near<'n>(names: impl Iterator<Item = &'n Arc<str>> + Clone, search: &str, after: Option<&str>) -> Names {
     let found = part(names.clone(), search, after);
     let near = if found.found == 0 && !search.is_empty() { similar(names, search) } else { Vec::new() };
