@@ -12,7 +12,7 @@ use crate::fleet::levels::class_levels::ClassLevels;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::replaced::ReadFile;
 use crate::hiera::backend::eyaml::NoKey;
-use crate::hiera::backend::{Backend, DeclaredFunction, Folder, Runner};
+use crate::hiera::backend::{Backend, DataFile, DeclaredFunction, Folder, Runner};
 use crate::hiera::hierarchy::{Content, Data, Level, Location};
 use crate::hiera::scope::ENVIRONMENT;
 use crate::node::NodeSet;
@@ -103,6 +103,13 @@ impl Revision {
             _ => None,
         };
         self.classes().flat_map(|(class, _)| class.locations().filter_map(path)).collect()
+    }
+
+    /// Returns the data files that some node's hierarchy leads to; those with the same content once.
+    pub fn distinct_files(&self) -> impl Iterator<Item = &Arc<DataFile>> {
+        let mut seen: HashSet<usize, RandomState> = HashSet::default();
+        let files = self.classes().flat_map(|(class, _)| class.files().map(|(_, file)| file));
+        files.filter(move |file| seen.insert(Arc::as_ptr(file).addr()))
     }
 
     /// Returns the names of the levels that lead to the file at `path` on some node.

@@ -16,7 +16,7 @@ use crate::pipeline::{EntryUse, FilePlace, FileUse, Pipeline};
 const KEYS: usize = 20;
 
 /// The maximum work for them.
-const WORK: Cost = Cost { steps: 8 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
+const WORK: Cost = Cost { steps: 5 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
 /// Returns the part of the data files that follows the path `after`, of those whose paths contain `search`; which of
 /// them do nothing is marked.

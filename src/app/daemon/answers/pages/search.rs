@@ -16,7 +16,7 @@ const MAX_KEYS: usize = 50;
 const MAX_VALUES: usize = 100;
 
 /// The maximum number of nodes times keys: a value may be another one on each node.
-const MAX_ON_NODES: usize = 2_500_000;
+const MAX_ON_NODES: usize = 1_000_000;
 
 /// The maximum number of former keys.
 const MAX_FORMER: usize = 20;
@@ -75,8 +75,8 @@ impl Search {
     /// has it, then those with anything that is interpolated.
     fn keys(&mut self, revision: &Revision, text: &str) -> Vec<Arc<str>> {
         let (mut written, mut interpolated) = (BTreeSet::new(), BTreeSet::new());
-        for read in revision.files_read(&|_, _| true).into_values() {
-            for (root, value) in read.file.content().into_iter().flat_map(Hash::iter) {
+        for file in revision.distinct_files() {
+            for (root, value) in file.content().into_iter().flat_map(Hash::iter) {
                 let Some(key) = root.as_str().and_then(|root| revision.keys.get(root)) else { continue };
                 if !written.contains(key) && self.has(value, text) {
                     written.insert(key.clone());
