@@ -127,7 +127,8 @@ fn writers(report: &Report) {
     }
     let entries = ["changes", "causes"].map(|part| document[part].as_array().unwrap());
     let number = |number: &Json| number.as_u64().unwrap() as usize;
-    let range = |item: &Json| item.as_array().map_or_else(|| [number(item); 2], |range| [number(&range[0]), number(&range[1])]);
+    let range =
+        |item: &Json| item.as_array().map_or_else(|| [number(item); 2], |range| [number(&range[0]), number(&range[1])]);
     let set = |entry: &Json| document["node_sets"][number(&entry["nodes"])].as_array().unwrap().clone();
     let ranges = entries.iter().flat_map(|list| list.iter().flat_map(set)).map(|item| range(&item));
     let nodes: BTreeSet<usize> = ranges.flat_map(|[first, last]| first..=last).collect();
@@ -149,7 +150,8 @@ fn writers(report: &Report) {
     let is_plain = headline.len() < 300 && headline.chars().all(|c| c.is_ascii_alphanumeric() || " ,".contains(c));
     for (full, lines) in [(true, None), (false, Some(10))] {
         let mut out = Vec::new();
-        text::write(report, text::Options { color: full, width: 10_000, full, lines, one_line: false }, &mut out).unwrap();
+        text::write(report, text::Options { color: full, width: 10_000, full, lines, one_line: false }, &mut out)
+            .unwrap();
         let page = String::from_utf8(out).unwrap();
         assert!(!is_plain || page.contains(&headline), "{headline}\n{page}");
     }

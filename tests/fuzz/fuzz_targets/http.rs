@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
-    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, InProcessServer, LookupNode, LookupRequest, LookupResponse,
-    NodeSnapshot, Options, PageRequest, View,
+    AnswerError, Answers, Blamed, DiffRequest, DiffResponse, HistoryPage, HistoryRequest, InProcessServer, LookupNode,
+    LookupRequest, LookupResponse, NodeSnapshot, Options, PageRequest, View,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::event::{CommitEvent, EventKind, RepositoryName};
@@ -139,7 +139,14 @@ impl Answers for Echo {
         match &request.view {
             View::Keys { search, .. } => {
                 let (search, names) = (search.clone(), vec![search.clone()]);
-                Ok(Content::Keys(Names { search, found: 1, total: 1, next: names.first().cloned(), names }))
+                Ok(Content::Keys(Names {
+                    search,
+                    found: 1,
+                    total: 1,
+                    next: names.first().cloned(),
+                    near: names.clone(),
+                    names,
+                }))
             }
             _ => Err(AnswerError::Unknown(format!("{request:?}"))),
         }
