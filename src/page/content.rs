@@ -152,7 +152,7 @@ pub struct Change {
 pub struct Files {
     /// The paths.
     pub names: Names,
-    /// Those that no known node reads.
+    /// All files that no known node reads, whether they are on this part of the list or not.
     pub unread: BTreeSet<String>,
     /// Those that cannot be read, so that all lookups that read them fail.
     pub broken: BTreeSet<String>,

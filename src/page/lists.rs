@@ -5,15 +5,15 @@ use maud::{Markup, html};
 use super::Address;
 use super::content::{Commits, Entry, Files, Found, FoundValue, Names};
 use super::parts::{date, diff_form, found, next, search_field, value};
-use crate::report::{author_name, number};
+use crate::report::{author_name, count, number};
 use crate::visible::visible;
 
 pub(super) fn nodes(address: &Address, names: &Names) -> Markup {
-    list(address, names, ("Nodes", "/nodes", "node"), |name| link(&address.node(name, None), name))
+    list(address, names, ("Nodes", "/nodes", "node"), &html! {}, |name| link(&address.node(name, None), name))
 }
 
 pub(super) fn keys(address: &Address, names: &Names) -> Markup {
-    list(address, names, ("Keys", "/keys", "key"), |name| link(&address.key(name), name))
+    list(address, names, ("Keys", "/keys", "key"), &html! {}, |name| link(&address.key(name), name))
 }
 
 pub(super) fn files(address: &Address, Files { names, unread, broken }: &Files) -> Markup {
@@ -24,7 +24,11 @@ pub(super) fn files(address: &Address, Files { names, unread, broken }: &Files) 
             @if unread.contains(path) { " " span.word.doubt { "no known node reads it" } }
         }
     };
-    list(address, names, ("Data files", "/files", "file"), item)
+    let note = match unread.len() {
+        0 => html! { p.quiet { "Known nodes read all of them." } },
+        unread => html! { p { "No known node reads " (number(unread)) " of all " (count(names.total, "file")) "." } },
+    };
+    list(address, names, ("Data files", "/files", "file"), &note, item)
 }
 
 fn link(href: &str, name: &str) -> Markup {
@@ -35,6 +39,7 @@ fn list(
     address: &Address,
     names: &Names,
     (title, path, noun): (&str, &str, &str),
+    note: &Markup,
     item: impl Fn(&str) -> Markup,
 ) -> Markup {
     html! {
@@ -42,6 +47,7 @@ fn list(
         (search_field(address, path, &names.search, &format!("Find a {noun}")))
         (found(names.found, names.total, noun, &names.search))
         (near(names, &item))
+        (note)
         ul.names { @for name in &names.names { li { (item(name)) } } }
         (next(address, path, &names.search, names.next.as_deref()))
     }

@@ -90,6 +90,9 @@ fn files_that_do_nothing_are_marked() {
         "data/roles/web.yaml cannot be read",
     ];
     assert_eq!(items[items.len() - 4..], expected);
+    let note = |path: &str| all(page.get(path).ok(), "<p(?: class=\"quiet\")?>((?:No known|Known) nodes?.*?)</p>");
+    assert_eq!(note("/files?search=common"), ["No known node reads 1 of all 4 files."]);
+    assert_eq!(note("/files?rev=HEAD~1"), ["Known nodes read all of them."]);
     assert!(page.get("/files/data/roles/cache.yaml").ok().contains("No known node reads this file"));
 }
 

@@ -158,11 +158,7 @@ async fn compare(state: Shared, parameters: Parameters) -> Response {
         match (&given("node")[..], &given("environment")[..]) {
             ([first, second], []) => Ok(Diff::new(node(first, None), node(second, None))),
             ([name], [first, second]) => Ok(Diff::new(node(name, Some(first)), node(name, Some(second)))),
-            _ => {
-                let text =
-                    "name two nodes: node=A&node=B, or one in two environments: node=A&environment=X&environment=Y";
-                Err(Problem::wrong(text))
-            }
+            _ => Err(Problem::wrong("two nodes are compared, or one node in two environments: fill in both fields")),
         }
         .map(View::Compare)
     })

@@ -26,10 +26,10 @@ pub(super) fn list(
     (search, after): (&str, Option<&str>),
 ) -> Result<Content> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
-    let names = part_or_near(revision.data_files().iter(), search, after);
-    let reached = revision.reached_files();
-    let is_unread = |path: &&String| !reached.contains(path.as_str()) && !revision.functions_may_read(path);
-    let unread = names.names.iter().filter(is_unread).cloned().collect();
+    let (files, reached) = (revision.data_files(), revision.reached_files());
+    let names = part_or_near(files.iter(), search, after);
+    let unread = files.difference(&reached).filter(|path| !revision.functions_may_read(path));
+    let unread = unread.map(ToString::to_string).collect();
     let is_broken = |path: &Arc<str>, file: &Arc<DataFile>| {
         file.fault().is_some() && names.names.binary_search_by(|name| (**name).cmp(path)).is_ok()
     };
