@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use regex::{Regex, RegexBuilder};
+
 use super::{Result, part, shown, similar};
 use crate::app::daemon::answers::{EffectiveValues, RequestedRevision, broken};
 use crate::fleet::{Answer, Revision};
@@ -39,10 +41,11 @@ impl EffectiveValues {
 fn content(pipeline: &Pipeline, requested: &RequestedRevision, text: &str) -> Result<Found> {
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let mut search = Search { left: MAX_LOOKED_AT };
-    let keys = if text.is_empty() { Vec::new() } else { search.keys(&revision, &text.to_lowercase()) };
+    let wanted = RegexBuilder::new(&regex::escape(text)).case_insensitive(true).build().map_err(broken)?;
+    let keys = if text.is_empty() { Vec::new() } else { search.keys(&revision, &wanted) };
     let most = MAX_KEYS.min(MAX_ON_NODES / pipeline.fleet.len().max(1)).max(1);
     let effective = pipeline.effective(&revision, keys.iter().take(most));
-    let found = |(key, answers): (Arc<str>, Vec<Answer>)| values(pipeline, &key, &answers, text);
+    let found = |(key, answers): (Arc<str>, Vec<Answer>)| values(pipeline, &key, &answers, &wanted);
     let mut values: Vec<FoundValue> = effective.keys.into_iter().flat_map(found).collect();
     let has_more_values = keys.len() > most || values.len() > MAX_VALUES || search.left == 0;
     values.truncate(MAX_VALUES);
@@ -71,16 +74,18 @@ struct Search {
 }
 
 impl Search {
-    /// Returns the keys whose values may have a text, which is in small letters: first those for which some data file
-    /// has it, then those with anything that is interpolated.
-    fn keys(&mut self, revision: &Revision, text: &str) -> Vec<Arc<str>> {
+    /// Returns the keys whose values may have a text: first those for which some data file has it, then those with
+    /// anything that is interpolated.
+    fn keys(&mut self, revision: &Revision, wanted: &Regex) -> Vec<Arc<str>> {
+        let is_wanted = |text: &str| wanted.is_match(text);
+        let is_interpolated = |text: &str| text.contains("%{");
         let (mut written, mut interpolated) = (BTreeSet::new(), BTreeSet::new());
         for file in revision.distinct_files() {
             for (root, value) in file.content().into_iter().flat_map(Hash::iter) {
                 let Some(key) = root.as_str().and_then(|root| revision.keys.get(root)) else { continue };
-                if !written.contains(key) && self.has(value, text) {
+                if !written.contains(key) && self.has(value, &is_wanted) {
                     written.insert(key.clone());
-                } else if !interpolated.contains(key) && self.has(value, "%{") {
+                } else if !interpolated.contains(key) && self.has(value, &is_interpolated) {
                     interpolated.insert(key.clone());
                 }
             }
@@ -89,25 +94,24 @@ impl Search {
         written.into_iter().chain(rest).collect()
     }
 
-    /// Returns true if a value has a text in it, in small letters.
-    fn has(&mut self, value: &Value, text: &str) -> bool {
+    /// Returns true if a value has a text in it.
+    fn has(&mut self, value: &Value, has_text: &dyn Fn(&str) -> bool) -> bool {
         if self.left == 0 {
             return false;
         }
         self.left -= 1;
         match value {
-            Value::Array(items) => items.iter().any(|item| self.has(item, text)),
-            Value::Hash(hash) => hash.iter().any(|(key, value)| self.has(key, text) || self.has(value, text)),
-            Value::String(written) => written.to_lowercase().contains(text),
-            other => compact(other).to_lowercase().contains(text),
+            Value::Array(items) => items.iter().any(|item| self.has(item, has_text)),
+            Value::Hash(hash) => hash.iter().any(|(key, value)| self.has(key, has_text) || self.has(value, has_text)),
+            Value::String(written) => has_text(written),
+            other => has_text(&compact(other)),
         }
     }
 }
 
 /// Returns the values of a key that have a text as they are shown, with the number of nodes that have each.
-fn values(pipeline: &Pipeline, key: &str, answers: &[Answer], text: &str) -> Vec<FoundValue> {
-    let wanted = text.to_lowercase();
-    let has_text = |shown: &Shown| matches!(shown, Shown::Value { line, .. } if line.to_lowercase().contains(&wanted));
+fn values(pipeline: &Pipeline, key: &str, answers: &[Answer], wanted: &Regex) -> Vec<FoundValue> {
+    let has_text = |shown: &Shown| matches!(shown, Shown::Value { line, .. } if wanted.is_match(line));
     let value = |answer: &Answer| {
         let shown = answer.nodes.first().and_then(|node| shown(&answer.on(node), &pipeline.disclosure))?;
         has_text(&shown).then(|| FoundValue { key: key.to_owned(), nodes: answer.nodes.len(), shown })
@@ -123,7 +127,7 @@ mod tests {
     fn values_of_many_aliases_are_looked_at_in_part() {
         let twice = |value: Value, _| [value.clone(), value].into_iter().collect();
         let mut search = Search { left: 10_000 };
-        assert!(!search.has(&(0..60).fold(Value::from("x"), twice), "y"));
+        assert!(!search.has(&(0..60).fold(Value::from("x"), twice), &|text| text == "y"));
         assert_eq!(search.left, 0);
     }
 }
