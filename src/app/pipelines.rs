@@ -4,9 +4,10 @@
 //! A pipeline is built when it is first needed, and rebuilt when profile files, or files outside of the repository,
 //! have changed. While somebody is still writing the profiles, the former pipeline stays in use.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use super::recent::Recent;
@@ -129,7 +130,8 @@ impl ReadyPipeline {
         thread::scope(|scope| {
             let check = thread::Builder::new().spawn_scoped(scope, || self.is_current());
             let result = work(&self.pipeline);
-            let is_current = check.map_or_else(|_| self.is_current(), |check| check.join().unwrap_or(true));
+            let joined = |check: ScopedJoinHandle<'_, bool>| check.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let is_current = check.map_or_else(|_| self.is_current(), joined);
             is_current.then_some(result)
         })
     }
@@ -167,8 +169,7 @@ impl BranchPipelines {
     /// Returns the pipeline of a branch, or that of the checked-out branch for `None`. Its nodes are those of the last
     /// answers of sources.
     pub fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
-        let ready = self.ready(branch)?;
-        if ready.is_current() { Ok(ready.pipeline) } else { Ok(self.ready(branch)?.pipeline) }
+        checked(|| self.ready(branch))
     }
 
     /// Returns the pipeline of a branch, as [`get`](Self::get) does, before its profiles are checked.
@@ -280,7 +281,13 @@ pub(super) fn compare(event: &CommitEvent, mut get: impl FnMut() -> Result<Ready
             None => {}
         }
     }
-    compare_with(&get()?.pipeline, event)
+    compare_with(&*checked(get)?, event)
+}
+
+/// Returns the pipeline that `get` returns, or the next one if its profiles have changed.
+fn checked(mut get: impl FnMut() -> Result<ReadyPipeline>) -> Result<Arc<Pipeline>> {
+    let ready = get()?;
+    if ready.is_current() { Ok(ready.pipeline) } else { Ok(get()?.pipeline) }
 }
 
 /// Returns what a commit changes. If git has collected the former tip of a rewritten branch, the commit is compared
