@@ -154,6 +154,8 @@ pub struct Files {
     pub names: Names,
     /// All files that no known node reads, whether they are on this part of the list or not.
     pub unread: BTreeSet<String>,
+    /// The number of files that only functions may read.
+    pub asked: usize,
     /// Those that cannot be read, so that all lookups that read them fail.
     pub broken: BTreeSet<String>,
 }

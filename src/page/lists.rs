@@ -16,7 +16,7 @@ pub(super) fn keys(address: &Address, names: &Names) -> Markup {
     list(address, names, ("Keys", "/keys", "key"), &html! {}, |name| link(&address.key(name), name))
 }
 
-pub(super) fn files(address: &Address, Files { names, unread, broken }: &Files) -> Markup {
+pub(super) fn files(address: &Address, Files { names, unread, asked, broken }: &Files) -> Markup {
     let item = |path: &str| {
         html! {
             (link(&address.file(path), path))
@@ -24,9 +24,17 @@ pub(super) fn files(address: &Address, Files { names, unread, broken }: &Files) 
             @if unread.contains(path) { " " span.word.doubt { "no known node reads it" } }
         }
     };
-    let note = match unread.len() {
-        0 => html! { p.quiet { "Known nodes read all of them." } },
-        unread => html! { p { "No known node reads " (number(unread)) " of all " (count(names.total, "file")) "." } },
+    let note = match (unread.len(), *asked) {
+        (0, 0) => html! { p.quiet { "Known nodes read all of them." } },
+        (0, asked) => {
+            html! { p.quiet { "Only functions may read " (number(asked)) " of them; known nodes read the others." } }
+        }
+        (unread, asked) => html! {
+            p {
+                "No known node reads " (number(unread)) " of all " (count(names.total, "file")) "."
+                @if asked > 0 { " Only functions may read " (number(asked)) " more." }
+            }
+        },
     };
     list(address, names, ("Data files", "/files", "file"), &note, item)
 }

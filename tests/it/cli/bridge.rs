@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
+use crate::http::client::Daemon;
 use crate::support::{Sandbox, git_in};
 
 /// A site with a function in a module, and two nodes that differ in their role.
@@ -123,6 +124,14 @@ fn a_function_has_the_code_and_the_files_of_its_revision() {
     }
     assert!(first["path"].as_str().unwrap().ends_with("/data/common") && first["module_name"].is_null(), "{first}");
     assert_eq!((&first["options"], &first["scope"]), (&json!({}), &json!({})));
+}
+
+#[test]
+fn files_that_only_a_function_may_read_are_not_said_to_be_read() {
+    let site = site_with("-- data/common/extra.yaml\nmotd: extra\n", "");
+    let page = Daemon::serve(site.root(), "");
+    let body = page.get("/files").ok().to_owned();
+    assert!(body.contains("Only functions may read 1 of them; known nodes read the others."), "{body}");
 }
 
 #[test]

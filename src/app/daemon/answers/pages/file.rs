@@ -28,13 +28,14 @@ pub(super) fn list(
     let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
     let (files, reached) = (revision.data_files(), revision.reached_files());
     let names = part_or_near(files.iter(), search, after);
-    let unread = files.difference(&reached).filter(|path| !revision.functions_may_read(path));
-    let unread = unread.map(ToString::to_string).collect();
+    let (asked, unread): (Vec<&Arc<str>>, Vec<&Arc<str>>) =
+        files.difference(&reached).partition(|path| revision.functions_may_read(path));
+    let unread = unread.into_iter().map(ToString::to_string).collect();
     let is_broken = |path: &Arc<str>, file: &Arc<DataFile>| {
         file.fault().is_some() && names.names.binary_search_by(|name| (**name).cmp(path)).is_ok()
     };
     let broken = revision.files_read(&is_broken).into_keys().map(|path| path.to_string()).collect();
-    Ok(Content::Files(Files { names, unread, broken }))
+    Ok(Content::Files(Files { names, unread, asked: asked.len(), broken }))
 }
 
 /// Returns what the entries of a data file decide.
